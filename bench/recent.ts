@@ -80,7 +80,7 @@ async function fillIncident(sql: Sql): Promise<void> {
     ...{ usualShare: 0.02, perDay: 500, falseAlarmEvery: 5_700 },
   };
   await sql`
-    insert into purchase_watch_internal.incidents (id, kind, site, state, severity, alarm, since, opened_at, said_at, said_count, said_severity, count, peak)
+    insert into purchase_watch_internal.incidents (id, kind, site, state, severity, alarm, since, opened_at, alerted_at, alerted_count, alerted_severity, count, peak)
     values (${OPEN_INCIDENT}, 'stuck', 'default', 6, 0, ${JSON.stringify(alarm)}, now() - interval '1 hour', now() - interval '50 minutes',
       now() - interval '49 minutes', 20, 0, 400, 400)`;
 }

@@ -53,10 +53,10 @@ create table purchase_watch_internal.leases (
   owner text,
   done_at timestamptz
 );
-insert into purchase_watch_internal.leases (name) values ('judge'), ('heartbeat');
+insert into purchase_watch_internal.leases (name) values ('judge'), ('dead_mans_switch');
 -- What was due before there was a daemon is not made up for.
 insert into purchase_watch_internal.leases (name, done_at) values ('upkeep', now());
-comment on table purchase_watch_internal.leases is 'Work that belongs to no single purchase and is done by one replica at a time: the judge, upkeep, and the calls of the dead man''s switch (heartbeat), which the judge''s replica makes.';
+comment on table purchase_watch_internal.leases is 'Work that belongs to no single purchase and is done by one replica at a time: the judge, upkeep, and the calls of the dead man''s switch, which the judge''s replica makes.';
 comment on column purchase_watch_internal.leases.epoch is 'How often the lease has changed hands or was given up.';
 comment on column purchase_watch_internal.leases.owner is 'The replica that does the work; null when none does.';
 comment on column purchase_watch_internal.leases.done_at is 'For work at set times: up to when it has been done.';

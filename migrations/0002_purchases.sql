@@ -13,7 +13,7 @@ create table purchase_watch_internal.sites (
   last_read_at timestamptz,
   last_error text,
   first_look_since timestamptz,
-  first_look_said_at timestamptz,
+  first_look_alerted_at timestamptz,
   digest_at timestamptz,
   unnamed_since timestamptz,
   renamed_to text references purchase_watch_internal.sites
@@ -27,7 +27,7 @@ comment on column purchase_watch_internal.sites.last_success_at is 'The last usa
 comment on column purchase_watch_internal.sites.last_read_at is 'The last answer to any replica that showed a purchase''s status while enough purchases were read.';
 comment on column purchase_watch_internal.sites.last_error is 'Why the last failed poll failed, in a sentence.';
 comment on column purchase_watch_internal.sites.first_look_since is 'When a purchase was first found stuck that had been waiting before the site was polled for the first time.';
-comment on column purchase_watch_internal.sites.first_look_said_at is 'When people were alerted of such purchases.';
+comment on column purchase_watch_internal.sites.first_look_alerted_at is 'When people were alerted of such purchases.';
 comment on column purchase_watch_internal.sites.digest_at is 'Up to when digests were made.';
 comment on column purchase_watch_internal.sites.unnamed_since is 'Since when no living replica names the site, so that its purchases are not polled; null while one does. After ten minutes the site is not configured any more.';
 comment on column purchase_watch_internal.sites.renamed_to is 'The site of which this name is a former one, as a living replica''s settings say. While no replica names this site itself, its purchases move there, and registrations that name it are taken for that site.';

@@ -92,9 +92,9 @@ create table purchase_watch_internal.incidents (
   count integer not null,
   peak integer not null,
   moved_on integer not null default 0,
-  said_at timestamptz,
-  said_count integer,
-  said_severity smallint,
+  alerted_at timestamptz,
+  alerted_count integer,
+  alerted_severity smallint,
   reminders smallint not null default 0,
   announced_at timestamptz,
   heard integer[] not null default '{}',
@@ -142,9 +142,9 @@ comment on column purchase_watch_internal.incidents.ended_at is 'When it ended; 
 comment on column purchase_watch_internal.incidents.count is 'How many are affected now.';
 comment on column purchase_watch_internal.incidents.peak is 'How many were affected at worst.';
 comment on column purchase_watch_internal.incidents.moved_on is 'Of those who were overdue, how many got on after all while it lasted.';
-comment on column purchase_watch_internal.incidents.said_at is 'When people were last alerted of it; no silence keeps systems from their events, see announced_at.';
-comment on column purchase_watch_internal.incidents.said_count is 'How many were affected when people were last alerted.';
-comment on column purchase_watch_internal.incidents.said_severity is 'How bad it was at worst when people were alerted: a step up is news.';
+comment on column purchase_watch_internal.incidents.alerted_at is 'When people were last alerted of it; no silence keeps systems from their events, see announced_at.';
+comment on column purchase_watch_internal.incidents.alerted_count is 'How many were affected when people were last alerted.';
+comment on column purchase_watch_internal.incidents.alerted_severity is 'How bad it was at worst when people were alerted: a step up is news.';
 comment on column purchase_watch_internal.incidents.reminders is 'Reminders since people were last alerted of news.';
 comment on column purchase_watch_internal.incidents.announced_at is 'When systems got the event about it.';
 comment on column purchase_watch_internal.incidents.heard is 'Subscribers that were alerted of it: they are alerted of its end.';

@@ -25,7 +25,7 @@ import { createOwnership, type OwnershipKeeper } from './daemon/shards/ownership
 import { createReach } from './daemon/shards/reach.ts';
 import { createSkippedTime } from './daemon/shards/skipped-time.ts';
 import { createHostWatch } from './daemon/upkeep/database-hosts.ts';
-import { createHeartbeat } from './daemon/upkeep/dead-mans-switch.ts';
+import { createDeadMansSwitch } from './daemon/upkeep/dead-mans-switch.ts';
 import { createTroubles } from './daemon/upkeep/replica-troubles.ts';
 import { createResealing } from './daemon/upkeep/resealing.ts';
 import { createSchemaWatch } from './daemon/upkeep/schema-watch.ts';
@@ -34,7 +34,7 @@ import { rankToPost } from './domain/replicas/direct-alert.ts';
 import { type TroubleSeen, troublesSeen } from './domain/replicas/loop-health.ts';
 import type { Store } from './postgres/open.ts';
 import type { Naming } from './postgres/shards/named.ts';
-import { createLimits } from './postgres/stays/limits.ts';
+import { createStayLimits } from './postgres/stays/limits.ts';
 import { type Clock, type FollowingClock, realClock } from './runtime/clock.ts';
 import type { Logger } from './runtime/logger.ts';
 import { createHealth } from './runtime/loops/health.ts';
@@ -93,7 +93,7 @@ export function createBase(given: {
     health,
     meters: createMeters(),
     loops: createLoops({ clock, log, health }),
-    limits: createLimits({ sql, clock, policy: settings.policy }),
+    limits: createStayLimits({ sql, clock, policy: settings.policy }),
     secrets: secretsOf(settings),
   };
 }
@@ -201,9 +201,9 @@ function createAlerting(
     onEvents: () => loops.wake('notifier'),
   });
   const url = settings.slack.deadMansSwitch;
-  const heartbeat =
-    url === null ? null : createHeartbeat({ ...base, ceilings: channelCeilings(settings), url, way: wayTo(url, settings) });
+  const deadMansSwitch =
+    url === null ? null : createDeadMansSwitch({ ...base, ceilings: channelCeilings(settings), url, way: wayTo(url, settings) });
   const present = configured.filter(({ showsPresent }) => showsPresent);
   const repeats = present.length === 0 ? null : createPresentAlerts({ sql, clock, log, channels: present });
-  return { judge, hostWatch, troubles, heartbeat, repeats };
+  return { judge, hostWatch, troubles, deadMansSwitch, repeats };
 }

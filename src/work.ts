@@ -40,7 +40,7 @@ export interface Runnable extends Base, ReturnType<typeof createParts> {
 
 /** Every loop by its name, as health, metrics and log show it; a tick answers how long to rest. */
 function loopsOf(parts: Runnable): readonly (readonly [name: string, tick: () => Promise<Milliseconds>])[] {
-  const { hostWatch, heartbeat, repeats } = parts;
+  const { hostWatch, deadMansSwitch, repeats } = parts;
   return [
     ['limits', parts.limits.tick],
     ['ownership', parts.ownership.tick],
@@ -56,7 +56,7 @@ function loopsOf(parts: Runnable): readonly (readonly [name: string, tick: () =>
     ['erasures', parts.erasures.tick],
     ['schema', parts.schemaWatch.tick],
     ...(hostWatch === null ? [] : [['hosts', hostWatch.tick] as const]),
-    ...(heartbeat === null ? [] : [['heartbeat', heartbeat.tick] as const]),
+    ...(deadMansSwitch === null ? [] : [['dead_mans_switch', deadMansSwitch.tick] as const]),
     ...(repeats === null ? [] : [['repeats', repeats.tick] as const]),
   ];
 }
@@ -136,12 +136,12 @@ export async function stop(parts: Runnable, front: Front | undefined): Promise<b
 
 /** Hands shards over, and ends loops and what is under way. Answers whether all shards were released. */
 export async function endWork(parts: Runnable, { end, left }: Shutdown): Promise<boolean> {
-  const { loops, clients, ownership, heartbeat, repeats, poller, notifier, activity, traces } = parts;
+  const { loops, clients, ownership, deadMansSwitch, repeats, poller, notifier, activity, traces } = parts;
   const hangUp = setTimeout(() => clients.forEach(({ client }) => void client.close()), left(CALLS_UNTIL));
   await Promise.all([
     // Begun first: the other replicas go on at once with every shard on which nothing is under way.
     end('the handing over of shards', WORK_UNTIL, ownership.handOver),
-    end('the heartbeat', WORK_UNTIL, async () => heartbeat?.close()),
+    end("the dead man's switch", WORK_UNTIL, async () => deadMansSwitch?.close()),
     end('repeated alerts', WORK_UNTIL, async () => repeats?.close()),
     ...loops.all().map(([name, loop]) => end(`loop ${name}`, WORK_UNTIL, loop.stop)),
     end('polls', WORK_UNTIL, poller.stop),

@@ -58,6 +58,9 @@ const MEANINGS: Readonly<Record<LogEvent, string>> = {
     'A pooler refuses settings that recording rests on ([the line to the database](operations.md#the-line-to-the-database)).',
   'database.went_back':
     'The database lacks writes that it had confirmed ([what to do](troubleshooting.md#the-database-went-back)).',
+  'dead_mans_switch.failed': 'The dead man’s switch could not be called.',
+  'dead_mans_switch.resumed': 'The dead man’s switch is called again.',
+  'dead_mans_switch.withheld': 'The dead man’s switch is not called, because the daemon is not well.',
   'delivery.brought_forward': 'A pause ended, and parked deliveries are due.',
   'delivery.delivered': 'A receiver took an event.',
   'delivery.exhausted':
@@ -73,9 +76,6 @@ const MEANINGS: Readonly<Record<LogEvent, string>> = {
   'delivery.unsettleable': 'The database refuses the result of one delivery for what it holds.',
   'demo.not_registered': 'Only in the demo: a made-up shop could not register a purchase.',
   'digest.made': 'The digest of a day or a week was made.',
-  'heartbeat.failed': 'The dead man’s switch could not be called.',
-  'heartbeat.resumed': 'The dead man’s switch is called again.',
-  'heartbeat.withheld': 'The dead man’s switch is not called, because the daemon is not well.',
   'incident.ended': 'An incident is over, and people were alerted of its end.',
   'incident.ended_silenced': 'An incident is over; a silence kept it from people.',
   'incident.first_look': 'The first look at a site found stuck purchases; people got one message about them.',

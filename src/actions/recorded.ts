@@ -4,7 +4,6 @@ import type { ActionRow } from '../postgres/console/actions.ts';
 
 export { DOORS, listActions, type NewAction, recordAction } from '../postgres/console/actions.ts';
 
-/** An action as its body. */
 export function actionBody({ id, at, ...row }: ActionRow) {
   return { id: `act_${id}`, at: isoTime(at), ...row };
 }

@@ -2,7 +2,7 @@
 
 import { ownFindings } from '../actions/doctor/system-page.ts';
 import { createFeedHub } from '../actions/events/feed-hub.ts';
-import { createLimits } from '../actions/flow/limits.ts';
+import { createStayLimits } from '../actions/flow/stay-limits.ts';
 import { recordAction } from '../actions/recorded.ts';
 import { DAY } from '../domain/values/time.ts';
 import { seenCertificates } from '../runtime/http/certificates.ts';
@@ -106,7 +106,7 @@ export function createApi(parts: ApiParts): Api {
     replica: '',
     feed: createFeedHub(sql),
     silence: 15_000,
-    limits: createLimits({ sql, clock: { now: () => Date.now() }, policy: settings.policy }),
+    limits: createStayLimits({ sql, clock: { now: () => Date.now() }, policy: settings.policy }),
     engine,
     lines: createLineBudget(log),
     places: createStreamPlaces(placeLimits(1_000)),

@@ -38,7 +38,6 @@ const CHANNELS: SystemKinds & PeopleKinds = {
   alertmanager: alertmanagerKind,
 };
 
-/** All kinds. */
 export const CHANNEL_KINDS = Object.keys(CHANNELS) as [ChannelKind, ...ChannelKind[]];
 
 /** For whom a kind of channel is. */

@@ -11,7 +11,7 @@ import type { Transport } from './transport.ts';
 import { failureTrouble, statusTrouble, type TroubleObservation } from './trouble.ts';
 
 /** Answers a 2xx reply or what went wrong. */
-export type Ask = (
+type AuthorizedCall = (
   method: Call['method'],
   path: string,
   body: string | null,
@@ -36,7 +36,7 @@ interface Rejected {
   readonly reply: Reply;
 }
 
-export function authorizedCalls({ transport, access, clock, onReply }: AuthorizedOptions): Ask {
+export function authorizedCalls({ transport, access, clock, onReply }: AuthorizedOptions): AuthorizedCall {
   const headersFor = createHeaders();
   return async (method, path, body, trace) => {
     const ready = access.header();

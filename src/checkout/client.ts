@@ -2,7 +2,6 @@
 
 import { hash } from 'node:crypto';
 import type { InvoiceSeen } from '../domain/deciding/invoice-seen.ts';
-import type { TokenTimes } from '../domain/polling/site-calls.ts';
 import { type Details, DIGEST_LENGTH, type Observation } from '../domain/purchases/purchase.ts';
 import { AppError } from '../domain/values/errors.ts';
 import { type JsonValue, parseExact, stringifyExact } from '../domain/values/exact-json.ts';
@@ -74,37 +73,18 @@ interface AuthorizationAnswer {
   readonly body: JsonValue;
 }
 
-/**
- * No method rejects. A method ends within twice the site's timeout after a connection is free for it: one for getting a
- * token, one for the call with everything that follows (`invoiceDetails` may make two such calls).
- */
-export interface CheckoutClient {
-  /**
-   * `known` is the digest of the last good answer about this purchase, or null: the same answer again is only reported as the same.
-   * `trace`: where the spans of its requests belong.
-   */
-  pollStatus(purchaseId: string, known?: string | null, trace?: RequestTrace): Promise<Observation>;
-  /** Everything the service knows about the purchase, personal data too: for people who ask, never for the store. */
-  paymentStatus(purchaseId: string): Promise<PaymentStatusAnswer | TroubleObservation>;
-  /** The whole invoice, for people who ask. Where there is none, a second call finds out why. */
-  invoiceDetails(purchaseId: string): Promise<InvoiceAnswer>;
-  /** The same in one call: without an invoice, `unknown` may be all that is known. */
-  invoice(purchaseId: string): Promise<InvoiceAnswer>;
-  /** Also in one call, reduced to what may be kept and sent. */
-  pollInvoice(purchaseId: string, trace?: RequestTrace): Promise<InvoiceSeen>;
-  authorization(id: string): Promise<AuthorizationAnswer | TroubleObservation>;
-  /** When the access token was fetched, ends and was refused; null where credentials go with each call. */
-  token(): TokenTimes | null;
-  /** Breaks off what is on its way (`unreachable`, reason `stopped`) and closes the connections. */
-  close(): Promise<void>;
-}
+export type CheckoutClient = ReturnType<typeof createCheckoutClient>;
 
 /** An invoice of a thousand items is smaller, and a status a hundredth of it. */
 const MAX_BYTES = 256 * 1024;
 const SAME: Observation = { kind: 'same' };
 
-/** Throws AppError `configuration` for a base address, time zone or field name that cannot be right. */
-export function createCheckoutClient(site: CheckoutSite, options: CheckoutClientOptions): CheckoutClient {
+/**
+ * No method rejects. A method ends within twice the site's timeout after a connection is free for it: one for getting a
+ * token, one for the call with everything that follows (`invoiceDetails` may make two such calls). Throws AppError `configuration`
+ * for a base address, time zone or field name that cannot be right.
+ */
+export function createCheckoutClient(site: CheckoutSite, options: CheckoutClientOptions) {
   const clock = options.clock ?? { now: Date.now, monotonic: () => performance.now() };
   const baseUrl = readBaseUrl(site);
   const localTime = localTimeReader(site.timeZone);
@@ -138,7 +118,11 @@ export function createCheckoutClient(site: CheckoutSite, options: CheckoutClient
   }
 
   return {
-    async pollStatus(purchaseId, known, trace) {
+    /**
+     * `known` is the digest of the last good answer about this purchase, or null: the same answer again is only reported as the same.
+     * `trace`: where the spans of its requests belong.
+     */
+    async pollStatus(purchaseId: string, known?: string | null, trace?: RequestTrace): Promise<Observation> {
       const reply = await ask('POST', PAYMENT_STATUS_PATH, purchaseRequest(purchaseId), trace);
       if (isTrouble(reply)) return reply;
       // Most answers repeat the one before; recognising that costs a fraction of reading it.
@@ -151,21 +135,26 @@ export function createCheckoutClient(site: CheckoutSite, options: CheckoutClient
       return { kind: 'seen', state: read.wire.State, details, detailsDigest: digestOfDetails(details), digest };
     },
 
-    paymentStatus: (purchaseId) =>
+    /** Everything the service knows about the purchase, personal data too: for people who ask, never for the store. */
+    paymentStatus: (purchaseId: string): Promise<PaymentStatusAnswer | TroubleObservation> =>
       askStatus(purchaseId, (wire, text) => {
         const status = fullStatus(wire, text);
         return { kind: 'answer', status, times: timesOf(status, localTime) };
       }),
 
-    async invoiceDetails(purchaseId) {
+    /** The whole invoice, for people who ask. Where there is none, a second call finds out why. */
+    async invoiceDetails(purchaseId: string): Promise<InvoiceAnswer> {
       const answer = await askInvoice(purchaseId);
       // The specification shows no answer for a missing invoice; the status of the purchase says why there is none.
       return answer.kind === 'unknown' ? askStatus<InvoiceAnswer>(purchaseId, (status) => noInvoice(status.State)) : answer;
     },
-    invoice: (purchaseId) => askInvoice(purchaseId),
-    pollInvoice: async (purchaseId, trace) => reduceInvoice(await askInvoice(purchaseId, trace)),
+    /** The same in one call: without an invoice, `unknown` may be all that is known. */
+    invoice: (purchaseId: string) => askInvoice(purchaseId),
+    /** Also in one call, reduced to what may be kept and sent. */
+    pollInvoice: async (purchaseId: string, trace?: RequestTrace): Promise<InvoiceSeen> =>
+      reduceInvoice(await askInvoice(purchaseId, trace)),
 
-    async authorization(id) {
+    async authorization(id: string): Promise<AuthorizationAnswer | TroubleObservation> {
       const reply = await ask('GET', `/authorization/${encodeURIComponent(id.toWellFormed())}`, null);
       if (isTrouble(reply)) return reply;
       const json = readJson(reply);
@@ -177,9 +166,11 @@ export function createCheckoutClient(site: CheckoutSite, options: CheckoutClient
       }
     },
 
+    /** When the access token was fetched, ends and was refused; null where credentials go with each call. */
     token: access.token,
 
-    async close() {
+    /** Breaks off what is on its way (`unreachable`, reason `stopped`) and closes the connections. */
+    async close(): Promise<void> {
       await Promise.all([calls.close(), tokens.close()]);
     },
   };

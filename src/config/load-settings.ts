@@ -4,7 +4,7 @@ import { apiKeys } from './api-keys.ts';
 import { channelSettings, slackSettings } from './channels.ts';
 import { crossChecks } from './cross-checks.ts';
 import { file } from './schema/file-schema.ts';
-import { pollPolicy, withSites } from './schema/policy.ts';
+import { pollPolicy, withSites } from './schema/merged-plans.ts';
 import { SITE_VARIABLES, type VariableName } from './schema/variables.ts';
 import type { Settings } from './settings.ts';
 import { fileSites, variableSites } from './sites.ts';

@@ -8,7 +8,7 @@ import { AppError } from '../domain/values/errors.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
 import { channelProblems, channelSettings, slackSettings } from './channels.ts';
 import { file } from './schema/file-schema.ts';
-import { limitOf, pollPolicy } from './schema/policy.ts';
+import { limitOf, pollPolicy } from './schema/merged-plans.ts';
 import type { Settings } from './settings.ts';
 import { environmentOf } from './sources/environment.ts';
 import { readSettingsFile } from './sources/file.ts';
@@ -43,7 +43,7 @@ export function loadAlertSettings(env: NodeJS.ProcessEnv, path: string, present:
 export const ALERT_TIMES = ['groupWait', 'quietFor', 'groupInterval', 'repeatInterval'] as const;
 
 /** Single settings to try; an absent one stays as it is. */
-export interface AlertWishes {
+export interface TriedSettings {
   readonly states?:
     | { readonly [Name in StateName]?: { readonly stuckAfter?: Milliseconds | null | 'auto' | undefined } | undefined }
     | undefined;
@@ -62,7 +62,7 @@ export function limitableStates({ policy }: Pick<AlertSettings, 'policy'>): Stat
 /** The present settings with those to try in their place, as if a settings file named them. */
 export function tried(
   present: AlertSettings & Pick<Settings, 'origins'>,
-  { states = {}, slack = {} }: AlertWishes,
+  { states = {}, slack = {} }: TriedSettings,
 ): AlertSettings {
   const { policy, channels, origins } = present;
   const limits = limitableStates(present).flatMap((name) => {

@@ -96,8 +96,8 @@ export function differingSettings(own: SettingsDigests, other: SettingsDigests):
 }
 
 /** Names of the settings in which daemons of the same version differ, as a list in words; null when none does. */
-export function differingText(daemons: readonly (SettingsDigests | null)[]): string | null {
-  const known = daemons.filter((each) => each !== null);
+export function differingText(replicas: readonly (SettingsDigests | null)[]): string | null {
+  const known = replicas.filter((each) => each !== null);
   const names = known.flatMap((one, index) =>
     known.slice(index + 1).flatMap((other) => (one.version === other.version ? differingSettings(one, other) : [])),
   );
@@ -120,10 +120,10 @@ export type SettingsComparison = ReturnType<typeof compareSettings>;
  */
 export function compareSettings(
   own: SettingsDigests,
-  daemons: readonly (SettingsDigests | null)[],
+  replicas: readonly (SettingsDigests | null)[],
   wanted: readonly SettingsGroup[] = Object.keys(GROUPS) as SettingsGroup[],
 ) {
-  const known = daemons.filter((each) => each !== null);
+  const known = replicas.filter((each) => each !== null);
   const alike = known.filter(({ version }) => version === own.version);
   const versions = new Set(known.map(({ version }) => version).filter((version) => version !== own.version));
   const sections = new Set(alike.flatMap((each) => differingSettings(own, each)).map((name) => name.split('.', 1)[0]));

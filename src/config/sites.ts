@@ -8,7 +8,6 @@ import type { Environment } from './sources/environment.ts';
 
 const REQUIRED = ['CHECKOUT_BASE_URL', 'CHECKOUT_CLIENT_ID', 'CHECKOUT_CLIENT_SECRET'] as const;
 
-/** The sites of the file. */
 export function fileSites(sites: FileSettings['sites']): SiteSettings[] {
   return Object.entries(sites ?? {}).map(([name, site]) => ({ name, ...site }));
 }

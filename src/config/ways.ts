@@ -75,7 +75,6 @@ export function wayTo(
   return isExempt ? { proxy: null, by: 'NO_PROXY' } : way;
 }
 
-/** The way to the service of a site. */
 export function wayToSite(
   { name, baseUrl, proxy: value }: Pick<Settings['sites'][number], 'name' | 'baseUrl' | 'proxy'>,
   settings: Known,

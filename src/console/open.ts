@@ -60,7 +60,6 @@ const HEADERS = {
 /** Addresses of the API: the console has all others. */
 const OF_API = /^\/(?:v1|docs|openapi\.json|healthz|readyz|metrics)(?:\/|$)/;
 
-/** Builds the console over an API. */
 export function createConsole(parts: ConsoleParts): ServedApp {
   const { api, feed, places, reads, changes, log, lines, keys, sites, dataDir, consoleUrl } = parts;
   const cookies = cookieScope(consoleUrl);

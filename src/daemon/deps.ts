@@ -6,7 +6,7 @@ import type { Ownership } from '../domain/replicas/ownership.ts';
 import type { SkippedTime } from '../domain/values/clock-steps.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
 import type { Sql } from '../postgres/connection/database.ts';
-import type { Limits } from '../postgres/stays/limits.ts';
+import type { StayLimits } from '../postgres/stays/limits.ts';
 import type { Clock, FollowingClock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Writes } from '../runtime/loops/health.ts';
@@ -24,14 +24,13 @@ export interface Deps {
   readonly ownership: Ownership;
   /** Whether what the loop writes in the background can be written. */
   readonly writes: Writes;
-  readonly limits: Limits;
+  readonly limits: StayLimits;
   /** The sites that are polled. */
   readonly sites: readonly { readonly name: string; readonly timeZone: string }[];
   /** Which alerts the channels for people want, by the names of their subscribers. */
   readonly channels: readonly ChannelRule[];
   readonly policy: AlertPolicy;
   readonly sessionLength: Milliseconds;
-  /** The plan for a site. */
   policyFor(site: string): PollPolicy;
   /** Time that the database's clock skipped: by it, no watch expires and nothing becomes old enough to be deleted. */
   skipped(): SkippedTime;

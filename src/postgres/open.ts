@@ -7,7 +7,7 @@ import { parseDatabaseUrl } from './address/database-url.ts';
 import { agreeOnSession } from './connection/agreement.ts';
 import { type ConnectOptions, connect, type Sql } from './connection/database.ts';
 import { hostsOf } from './connection/primary.ts';
-import { limitsFor, waitingForLocks } from './connection/server-limits.ts';
+import { sessionLimitsFor, waitingForLocks } from './connection/session-limits.ts';
 import { redial } from './connection/watched-socket.ts';
 import { startEmbedded } from './embedded/embedded.ts';
 import { measured, type PoolUse } from './pool-use.ts';
@@ -60,8 +60,8 @@ export async function openStore(
   const embedded = databaseUrl === null ? await startEmbedded({ dataDir, log: sayEmbedded, signal }) : null;
   const url = databaseUrl ?? embedded!.url;
   if (databaseUrl !== null) await reach(databaseUrl, { log, signal });
-  const { limits, isPooled, lacking } = await agreeOnSession(url, {
-    limits: limitsFor(answerWithin),
+  const { sessionLimits, isPooled, lacking } = await agreeOnSession(url, {
+    sessionLimits: sessionLimitsFor(answerWithin),
     poolMode: embedded === null ? poolMode : 'session',
   });
   if (lacking !== null) log.warn(lacking, 'database.settings_refused');
@@ -69,7 +69,7 @@ export async function openStore(
   if (listenUrl === null) log.warn(HEARS_NOTHING, 'listen.asking');
   const shares = sharesOf(settings.connections, { worker });
   const uses: PoolUse[] = [];
-  const opened = openPools(url, { answerWithin, limits }, shares, uses);
+  const opened = openPools(url, { answerWithin, sessionLimits }, shares, uses);
   const end = (timeout: Milliseconds) =>
     Promise.all([...new Set(Object.values(opened))].map((pool) => pool.end({ timeout: timeout / 1_000 })));
   return {
@@ -104,13 +104,13 @@ const HEARS_NOTHING = {
 /** Opens the pools; none dials before its first query. */
 function openPools(
   url: string,
-  patience: Pick<ConnectOptions, 'answerWithin' | 'limits'>,
+  patience: Pick<ConnectOptions, 'answerWithin' | 'sessionLimits'>,
   shares: Shares,
   uses: PoolUse[],
 ): Pools {
-  const { limits = {} } = patience;
-  const writing = { steadyPlans: true, orderedPlans: true, limits: waitingForLocks(limits, LOCK_WITHIN) };
-  const answering = { limits: waitingForLocks(limits, ANSWER_LOCK_WITHIN) };
+  const { sessionLimits = {} } = patience;
+  const writing = { steadyPlans: true, orderedPlans: true, sessionLimits: waitingForLocks(sessionLimits, LOCK_WITHIN) };
+  const answering = { sessionLimits: waitingForLocks(sessionLimits, ANSWER_LOCK_WITHIN) };
   const purposes: Readonly<Record<keyof Pools, ConnectOptions>> = {
     loops: { steadyPlans: true },
     // Few sessions, so that each has planned the statements: that takes longer than to run them.

@@ -14,7 +14,6 @@ export interface Prepared extends Migrated {
 }
 
 interface Wanted {
-  /** The folder of migrations. */
   readonly migrations: string;
   readonly naming: Naming;
   /** Is given what is done from now on, in words for people. */

@@ -2,7 +2,7 @@
 import type { ArrivedEvent } from './genuine.ts';
 
 /** How an event stands to those before it. */
-export interface Place {
+export interface ArrivalOrder {
   /** Which time this id comes, from 1. */
   readonly time: number;
   /** Whether the event was taken before: then this is a repeat, and else another try. */
@@ -25,7 +25,7 @@ export function createJournal() {
     /** The event was answered with yes. */
     taken: (id: string): void => keep(takenIds, id, 1),
     /** Enters an event and answers its place. */
-    enter({ id, data: { site, purchaseId, sequence } }: Pick<ArrivedEvent, 'id' | 'data'>): Place {
+    enter({ id, data: { site, purchaseId, sequence } }: Pick<ArrivedEvent, 'id' | 'data'>): ArrivalOrder {
       const time = (times.get(id) ?? 0) + 1;
       keep(times, id, time);
       const wasTaken = takenIds.has(id);

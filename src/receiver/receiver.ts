@@ -5,13 +5,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Milliseconds } from '../domain/values/time.ts';
 import { cameBack, forward } from './forward.ts';
 import { type ArrivedEvent, judge, type Keys } from './genuine.ts';
-import { createJournal, type Place } from './journal.ts';
+import { type ArrivalOrder, createJournal } from './journal.ts';
 import type { PostAnswer, Posted } from './posts.ts';
 
 /** A verified event and its answer. */
 export interface Taken {
   readonly event: ArrivedEvent;
-  readonly place: Place;
+  readonly place: ArrivalOrder;
   readonly at: Posted['at'];
   readonly status: number;
   /** The reason of an answer other than the receiver's usual one; null for the usual one. */

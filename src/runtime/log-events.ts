@@ -42,6 +42,9 @@ export const LOG_EVENTS = {
   'database.reached': 'info: afterMs',
   'database.settings_refused': 'warn: refused wrong detail advice',
   'database.went_back': 'error: change detail dropped? advice',
+  'dead_mans_switch.failed': 'warn: detail',
+  'dead_mans_switch.resumed': 'info:',
+  'dead_mans_switch.withheld': 'warn: detail',
   'delivery.brought_forward': 'info: subscriber deliveries',
   'delivery.delivered': 'debug: subscriber eventId type attempt httpStatus tookMs sinceEventMs',
   'delivery.exhausted': 'error: subscriber eventId type attempt reason detail retryInMs',
@@ -55,9 +58,6 @@ export const LOG_EVENTS = {
   'delivery.unsettleable': 'error: error subscriber eventId advice',
   'demo.not_registered': 'warn: error purchaseId',
   'digest.made': 'info: sites messages',
-  'heartbeat.failed': 'warn: detail',
-  'heartbeat.resumed': 'info:',
-  'heartbeat.withheld': 'warn: detail',
   'incident.ended': 'warn: incident kind site? state? subscriber? places? count severity reason? said?',
   'incident.ended_silenced': 'info: incident kind site? state? subscriber? places? count severity reason? said?',
   'incident.first_look': 'warn: site count registered',
@@ -168,7 +168,6 @@ type WordsOf<Event extends LogEvent> = Table[Event] extends `${string}: ${infer 
 export type LogEvent = keyof Table;
 /** Of the daemon's own lines; what hinders the process from starting is one of them. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
-/** The events of a level. */
 export type LogEventAt<Level extends LogLevel> = {
   [Event in LogEvent]: Level extends Separated<LevelsOf<Event>> ? Event : never;
 }[LogEvent];

@@ -24,60 +24,24 @@ export const POLL_OUTCOMES: readonly ObservationKind[] = [
 export const ATTEMPT_OUTCOMES: readonly AttemptOutcome[] = ['delivered', 'failed', 'exhausted', 'gone'];
 
 /** One value of many, with the id by which its work can be looked up. */
-export interface Exemplar {
+interface Exemplar {
   readonly id: string | number;
   readonly value: number;
   /** Epoch milliseconds of this machine's clock, as Prometheus wants it. */
   readonly at: number;
 }
 
-/** How values are spread: how many were at most each limit, and their sum. */
-export interface Spread {
-  /** Upper limits, rising. */
-  readonly limits: readonly number[];
-  /** One for each limit, and one for what is beyond the last. */
-  readonly counts: readonly number[];
-  /** The latest value within each limit that was added with an id, in the places of `counts`. */
-  readonly exemplars: readonly (Exemplar | undefined)[];
-  sum(): number;
-  add(value: number, id?: string | number): void;
-}
-
+export type Spread = ReturnType<typeof createSpread>;
 /** One site's polls. */
-export interface SiteMeter {
-  readonly polls: Readonly<Record<ObservationKind, number>>;
-  /** Seconds from asking to the answer. */
-  readonly took: Spread;
-  inFlight: number;
-  /** Changes of state that were recorded. */
-  changes: number;
-  /** Purchases whose row was set back to what had been announced of them. */
-  repairs: number;
-  /** Polls that were not recorded because another session had locked the purchase's row. */
-  locked: number;
-  /** A poll began so long after it was due; less than nothing when it was made before. */
-  began(lag: Milliseconds): void;
-  /** The greatest lag of the polls that began since this was last asked; 0 when none was late. */
-  takeLag(): Milliseconds;
-  /** A poll of the purchase with this row id ended. */
-  polled(outcome: ObservationKind, took: Milliseconds, rowId?: number): void;
-}
-
+export type SiteMeter = ReturnType<typeof createSiteMeter>;
 /** One subscriber's deliveries. */
-export interface SubscriberMeter {
-  readonly attempts: Readonly<Record<AttemptOutcome, number>>;
-  /** Seconds from the event to its receipt. */
-  readonly latency: Spread;
-  /** An attempt to deliver the event with this id ended, so long after the event was made. */
-  attempted(outcome: AttemptOutcome, sinceEvent: Milliseconds, eventId?: string): void;
-}
-
+export type SubscriberMeter = ReturnType<typeof createSubscriberMeter>;
 export type Meters = ReturnType<typeof createMeters>;
 
-const CALL_LIMITS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
+const CALL_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 /** From a webhook at once to one on the last entry of the schedule. */
-const LATENCY_LIMITS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1_800, 7_200, 86_400];
-const BATCH_LIMITS = [1, 10, 50, 100, 250, 500, 1_000];
+const LATENCY_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1_800, 7_200, 86_400];
+const BATCH_BOUNDS = [1, 10, 50, 100, 250, 500, 1_000];
 
 /** Meters at zero. */
 export function createMeters() {
@@ -99,7 +63,7 @@ export function createMeters() {
     },
     databaseChanges,
     /** Seconds that a statement took which recorded polls, the wait for a connection included, and how many it recorded. */
-    recording: { took: createSpread(CALL_LIMITS), polls: createSpread(BATCH_LIMITS) },
+    recording: { took: createSpread(CALL_BOUNDS), polls: createSpread(BATCH_BOUNDS) },
     sites: (): ReadonlyMap<string, SiteMeter> => sites,
     subscribers: (): ReadonlyMap<string, SubscriberMeter> => subscribers,
     events: (): ReadonlyMap<string, number> => events,
@@ -115,39 +79,56 @@ function madeOnce<Meter>(meters: Map<string, Meter>, name: string, make: () => M
   return meter;
 }
 
-function createSiteMeter(): SiteMeter {
-  const polls = { seen: 0, same: 0, unknown: 0, malformed: 0, throttled: 0, refused: 0, unreachable: 0 };
-  const took = createSpread(CALL_LIMITS);
+function createSiteMeter() {
+  const polls: Record<ObservationKind, number> = {
+    seen: 0,
+    same: 0,
+    unknown: 0,
+    malformed: 0,
+    throttled: 0,
+    refused: 0,
+    unreachable: 0,
+  };
+  const took = createSpread(CALL_BOUNDS);
   let greatestLag: Milliseconds = 0;
   return {
     polls,
+    /** Seconds from asking to the answer. */
     took,
     inFlight: 0,
+    /** Changes of state that were recorded. */
     changes: 0,
+    /** Purchases whose row was set back to what had been announced of them. */
     repairs: 0,
+    /** Polls that were not recorded because another session had locked the purchase's row. */
     locked: 0,
-    began: (lag) => {
+    /** A poll began so long after it was due; less than nothing when it was made before. */
+    began: (lag: Milliseconds): void => {
       if (lag > greatestLag) greatestLag = lag;
     },
-    takeLag: () => {
+    /** The greatest lag of the polls that began since this was last asked; 0 when none was late. */
+    takeLag: (): Milliseconds => {
       const taken = greatestLag;
       greatestLag = 0;
       return taken;
     },
-    polled: (outcome, milliseconds, rowId) => {
+    /** A poll of the purchase with this row id ended. */
+    polled: (outcome: ObservationKind, milliseconds: Milliseconds, rowId?: number): void => {
       polls[outcome] += 1;
       took.add(milliseconds / 1_000, rowId);
     },
   };
 }
 
-function createSubscriberMeter(): SubscriberMeter {
-  const attempts = { delivered: 0, failed: 0, exhausted: 0, gone: 0 };
-  const latency = createSpread(LATENCY_LIMITS);
+function createSubscriberMeter() {
+  const attempts: Record<AttemptOutcome, number> = { delivered: 0, failed: 0, exhausted: 0, gone: 0 };
+  const latency = createSpread(LATENCY_BOUNDS);
   return {
     attempts,
+    /** Seconds from the event to its receipt. */
     latency,
-    attempted: (outcome, sinceEvent, eventId) => {
+    /** An attempt to deliver the event with this id ended, so long after the event was made. */
+    attempted: (outcome: AttemptOutcome, sinceEvent: Milliseconds, eventId?: string): void => {
       attempts[outcome] += 1;
       // Two machines' clocks may differ by a little.
       if (outcome === 'delivered') latency.add(Math.max(sinceEvent, 0) / 1_000, eventId);
@@ -155,19 +136,21 @@ function createSubscriberMeter(): SubscriberMeter {
   };
 }
 
-/** A spread of nothing yet. */
-function createSpread(limits: readonly number[]): Spread {
-  const counts = limits.map(() => 0).concat(0);
+/** How values are spread: how many were at most each bound (they rise), and their sum; of nothing yet. */
+function createSpread(bounds: readonly number[]) {
+  const counts = bounds.map(() => 0).concat(0);
   const exemplars: (Exemplar | undefined)[] = counts.map(() => undefined);
   let sum = 0;
   return {
-    limits,
+    bounds,
+    /** One for each bound, and one for what is beyond the last. */
     counts,
+    /** The latest value within each bound that was added with an id, in the places of `counts`. */
     exemplars,
     sum: () => sum,
-    add: (value, id) => {
+    add: (value: number, id?: string | number): void => {
       let place = 0;
-      while (place < limits.length && value > limits[place]!) place += 1;
+      while (place < bounds.length && value > bounds[place]!) place += 1;
       counts[place]! += 1;
       sum += value;
       if (id !== undefined) exemplars[place] = { id, value, at: Date.now() };

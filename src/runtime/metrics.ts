@@ -13,7 +13,6 @@ export interface MetricFamily {
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
-  /** The names of its labels. */
   readonly labels: readonly string[];
   /** Of a histogram: what the ids of its exemplars are called. */
   readonly exemplar?: string;
@@ -88,11 +87,11 @@ function asMetric(family: MetricFamily, isOpen: boolean): Parameters<Registry['r
 
 /** Each limit counts everything up to it, as Prometheus wants it. */
 function spreadValues({ name, exemplar }: MetricFamily, labels: Readonly<Record<string, string>>, spread: Spread) {
-  const { limits, counts, exemplars, sum } = spread;
+  const { bounds, counts, exemplars, sum } = spread;
   let total = 0;
   const buckets = counts.map((count, place) => {
     total += count;
-    const bucket = { metricName: `${name}_bucket`, labels: { ...labels, le: String(limits[place] ?? '+Inf') }, value: total };
+    const bucket = { metricName: `${name}_bucket`, labels: { ...labels, le: String(bounds[place] ?? '+Inf') }, value: total };
     const found = exemplars[place];
     if (exemplar === undefined || found === undefined) return bucket;
     return {

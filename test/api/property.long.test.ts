@@ -76,7 +76,7 @@ async function known(collection: string): Promise<Known> {
   if (collection === '/v1/incidents') {
     incidents += 10;
     await daemon.app.sql`
-      insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, count, peak, announced_at, said_at, said_count)
+      insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, count, peak, announced_at, alerted_at, alerted_count)
       select 'inc_' || n, 'stuck', 'default', 100 + n, now(), now(), 1, 1, now(), now(), 1 from generate_series(${incidents - 9}::int, ${incidents}) as n`;
   }
   if (collection === '/v1/sessions') await Promise.all(Array.from({ length: 10 }, openSession));

@@ -7,7 +7,7 @@ import { describeSettings } from '../../src/config/describe.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { policyOf, policyOfSite } from '../../src/domain/polling/poll-plan.ts';
 import { stateValue } from '../../src/domain/purchases/states.ts';
-import { createLimits } from '../../src/postgres/stays/limits.ts';
+import { createStayLimits } from '../../src/postgres/stays/limits.ts';
 
 const SITE = 'baseUrl: https://checkout.example, clientId: a, clientSecret: b';
 function load(...lines: string[]) {
@@ -22,7 +22,7 @@ test('a site has its own plan, merged over that of all sites, and its own limit'
     'states: { WaitingForCardPayments: { stuckAfter: 9m, poll: { most: 40s } } }',
     `sites: { one: { ${SITE}, states: { WaitingForCardPayments: { stuckAfter: 3m }, default: { stuckAfter: never } } }, two: { ${SITE} } }`,
   );
-  const limits = createLimits({ sql: null as never, clock: { now: () => 0 }, policy: settings.policy });
+  const limits = createStayLimits({ sql: null as never, clock: { now: () => 0 }, policy: settings.policy });
   const planOf = (site: string, state: number) => policyOf(policyOfSite(settings.policy, site), state);
   expect([planOf('one', CARDS).stuckAfter, planOf('one', CARDS).poll.most]).toEqual([180_000, 40_000]);
   expect([planOf('two', CARDS).stuckAfter, planOf('one', 4711).stuckAfter]).toEqual([540_000, null]);

@@ -31,7 +31,7 @@ const incident = {
     since: at,
     openedAt: at,
   },
-  ...{ reopenedAt: null, quietSince: null, endsAt: null, nextReminderAt, saidAt: at, said: [] },
+  ...{ reopenedAt: null, quietSince: null, endsAt: null, nextReminderAt, alertedAt: at, said: [] },
 } as unknown as IncidentDetailsBody;
 const ask = { base: '', now: NOW, mayOperate: true, caller: { key: 'API_KEY', scopes: ['operate'] } } as unknown as Ask;
 const shown = (hasChannel: boolean): string => String(sent(incident, ask, hasChannel));

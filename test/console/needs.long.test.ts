@@ -54,11 +54,11 @@ async function troubles(): Promise<void> {
       now() - n * interval '10 seconds', 'watching', now() + interval '1 day', purchase_watch_internal.due_slot(now() + interval '1 day')
     from generate_series(1, 3) n`;
   await sql`
-    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, count, peak, severity, said_at, announced_at)
+    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, count, peak, severity, alerted_at, announced_at)
     select 'inc_' || n, 'stuck', s, 4, now(), now() - interval '20 min', 1000, 1200, n % 2, now(), now()
     from unnest(${SITES.slice(1, 20)}::text[]) with ordinality as t (s, n)`;
   await sql`
-    insert into purchase_watch_internal.incidents (id, kind, site, opened_at, since, count, peak, severity, said_at, announced_at, acknowledged_at, acknowledged_by)
+    insert into purchase_watch_internal.incidents (id, kind, site, opened_at, since, count, peak, severity, alerted_at, announced_at, acknowledged_at, acknowledged_by)
     select 'inc_blind' || n, 'unreachable', s, now(), now(), 1, 1, 0, now(), now(), now(), 'Kim'
     from unnest(${SITES.slice(20, 30)}::text[]) with ordinality as t (s, n)`;
   await sql`

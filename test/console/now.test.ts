@@ -148,7 +148,7 @@ test('nothing runs over the edges: every state and count is inside the picture',
 test('an incident in which nobody is stuck any more says when it ends, and asks for nothing', async () => {
   const { sql } = t.database;
   await sql`
-    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, count, peak, severity, said_at, announced_at, ends_at)
+    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, count, peak, severity, alerted_at, announced_at, ends_at)
     values ('inc_ending', 'stuck', 'default', 4, now(), now(), 0, 3, 0, now(), now(), now() + interval '10 minutes')`;
   const { page, context, misdeeds } = await openByLink(browser, { origin: t.app.url()!, javaScriptEnabled: false });
   await page.goto('/');
@@ -176,7 +176,7 @@ test('while only the incident of a loss of the database ends, the loss and what 
     data: { kind: 'replica', troubles: [{ reason: 'database_went_back' }] },
   });
   await sql`
-    insert into purchase_watch_internal.incidents (id, kind, opened_at, since, count, peak, severity, said_at, said_count, said_severity, announced_at, quiet_since, ends_at)
+    insert into purchase_watch_internal.incidents (id, kind, opened_at, since, count, peak, severity, alerted_at, alerted_count, alerted_severity, announced_at, quiet_since, ends_at)
     values ('inc_loss', 'replica', now(), now(), 0, 1, 32, now(), 1, 32, now(), now(), now() + interval '30 s')`;
   await sql`
     insert into purchase_watch_internal.events (id, type, site, shard, incident, created_at, body)

@@ -273,9 +273,9 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       await phase(
         'one of two was killed, and the monitor answers 500',
         180,
-        ...['PurchaseWatchHeartbeatStopped', 'PurchaseWatchReplicaDown', 'PurchaseWatchReplicasMissing'],
+        ...['PurchaseWatchDeadMansSwitchStopped', 'PurchaseWatchReplicaDown', 'PurchaseWatchReplicasMissing'],
       );
-      await follow('PurchaseWatchHeartbeatStopped');
+      await follow('PurchaseWatchDeadMansSwitchStopped');
       await follow('PurchaseWatchReplicaDown');
       await follow('PurchaseWatchReplicasMissing');
       monitor.answer(200);

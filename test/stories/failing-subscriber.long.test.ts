@@ -30,7 +30,7 @@ const incidentsSent = (receiver: Receiver): string[] =>
   receiver.received.map(({ type }) => type).filter((type) => type.startsWith('incident.'));
 const incidents = () =>
   t.database.sql`
-    select subscriber, site, ended_at is not null as ended, said_at is not null as said from purchase_watch_internal.incidents order by position`;
+    select subscriber, site, ended_at is not null as ended, alerted_at is not null as said from purchase_watch_internal.incidents order by position`;
 
 /** So many purchases appear, and everybody is told of it. */
 async function changes(count: number): Promise<void> {

@@ -1,7 +1,7 @@
 /** Statements that the daemon gave up and that the database runs later, or would go on with for ever. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type App, createApp } from '../../src/app.ts';
-import { limitsFor } from '../../src/postgres/connection/server-limits.ts';
+import { sessionLimitsFor } from '../../src/postgres/connection/session-limits.ts';
 import { transitionsOf } from '../../src/postgres/purchases/purchases.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { type HoldingWire, startHoldingWire } from '../support/holding-wire.ts';
@@ -30,7 +30,7 @@ afterEach(async () => {
 
 /** A line on which nothing but the daemon itself guards against late statements: a pooler takes none of the server's limits. */
 async function unguardedWire(): Promise<HoldingWire> {
-  wire = await startHoldingWire(t.database.url, { refuses: Object.keys(limitsFor(ANSWERS_WITHIN)) });
+  wire = await startHoldingWire(t.database.url, { refuses: Object.keys(sessionLimitsFor(ANSWERS_WITHIN)) });
   return wire;
 }
 

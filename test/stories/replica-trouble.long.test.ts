@@ -102,7 +102,7 @@ describe('a daemon whose database refuses writes', () => {
     expect(t.slack.received[0]!.text).toContain('free space');
     const { status, bad } = await ready();
     expect([status, bad.join()]).toEqual([503, expect.stringContaining('poller: could not extend file')]);
-    expect(t.log.join('')).toContain('heartbeat.withheld');
+    expect(t.log.join('')).toContain('dead_mans_switch.withheld');
     const calls = monitor.received.length;
     for (let steps = 0; steps < 24; steps++) await step();
     expect([t.slack.received.length, monitor.received.length]).toEqual([1, calls]);
@@ -130,7 +130,7 @@ describe('a daemon whose database refuses writes', () => {
     expect(t.slack.received).toHaveLength(2);
     const incidents = await t.database.sql<
       { id: string }[]
-    >`select id from purchase_watch_internal.incidents where said_at is not null`;
+    >`select id from purchase_watch_internal.incidents where alerted_at is not null`;
     expect(incidents).toHaveLength(1);
     const messages = await messagesOf(t.database.sql, incidents[0]!.id);
     expect(messages.map(({ channel, stage, status }) => [channel, stage, status])).toEqual([

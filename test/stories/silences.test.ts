@@ -71,8 +71,8 @@ test('of an incident that came and went in a silence is nothing', async () => {
   await look('31s');
   await look('3h');
   expect(messages()).toEqual([]);
-  const [row] = await t.database.sql`select ended_at is not null as ended, said_at from purchase_watch_internal.incidents`;
-  expect(row).toEqual({ ended: true, saidAt: null });
+  const [row] = await t.database.sql`select ended_at is not null as ended, alerted_at from purchase_watch_internal.incidents`;
+  expect(row).toEqual({ ended: true, alertedAt: null });
 });
 
 test('of an incident that people knew of before the silence is its end', async () => {

@@ -71,7 +71,7 @@ export async function runStory(sql: Sql, { site = 'se' } = {}): Promise<number> 
   await sql`update purchase_watch_internal.shards set owner = 'rep_story'`;
   await sql`update purchase_watch_internal.sites set last_success_at = ${at(SECOND)} where name = ${site}`;
   await sql`
-    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, count, peak, said_at, said_count, heard)
+    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, count, peak, alerted_at, alerted_count, heard)
     values ('inc_story', 'stuck', ${site}, 6, ${at(stuck)}, ${at(card)}, 3, 3, ${at(stuck - 30 * SECOND)}, 2, '{1}')`;
   return id;
 }

@@ -31,7 +31,7 @@ export async function startStuckShop(env: Record<string, string>): Promise<{ t: 
   }
   const stuck = await seen(async () => {
     const [open] = await sql<{ id: string }[]>`
-      select id from purchase_watch_internal.incidents where said_at is not null and count = ${CUSTOMERS}`;
+      select id from purchase_watch_internal.incidents where alerted_at is not null and count = ${CUSTOMERS}`;
     return open?.id;
   });
   return { t, stuck: stuck as string };

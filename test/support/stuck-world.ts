@@ -59,7 +59,7 @@ export async function startStuckWorld(env: Record<string, string> = {}): Promise
     async () => {
       const rows = await sql<{ id: string; whole: boolean }[]>`
         select id, site is null as whole from purchase_watch_internal.incidents
-        where ended_at is null and said_at is not null and count in (${STUCK}, 41)`;
+        where ended_at is null and alerted_at is not null and count in (${STUCK}, 41)`;
       const whole = rows.find((row) => row.whole);
       if (whole === undefined || rows.length < 2) throw new Error('not alerted yet');
       return whole.id;

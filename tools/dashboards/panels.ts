@@ -257,7 +257,7 @@ const PEOPLE: DashboardSpec = {
       now(
         "Dead man's switch",
         'When it was called last.',
-        'max(purchase_watch_heartbeat_timestamp_seconds) * 1000',
+        'max(purchase_watch_dead_mans_switch_timestamp_seconds) * 1000',
         'dateTimeFromNow',
       ),
       over('Time until keys and certificates end', 'Runbook PurchaseWatchExpiresSoon.', 's', {

@@ -17,7 +17,7 @@ import { wrongEncoding } from '../../postgres/migrations/encoding.ts';
 import { isUsable, schemaDifference, schemaStatus } from '../../postgres/migrations/schema.ts';
 import { type ServerFacts, serverFacts } from '../../postgres/reports/inspect.ts';
 import type { Finding, Reporter } from '../overview/finding.ts';
-import { livingDaemons } from '../running-daemons.ts';
+import { runningReplicas } from '../running-replicas.ts';
 import { databaseClock } from './clocks.ts';
 
 const OLDEST_VERSION = 150_000;
@@ -141,20 +141,20 @@ function replication(report: Reporter, { standbys, waitsForStandbys }: ServerFac
 /** Whether daemons find room: by the limits of server, role and database, and by a trial, which also meets those of a pooler. */
 async function connections(
   report: Reporter,
-  { limits, hasSchema }: ServerFacts,
+  { connectionLimits, hasSchema }: ServerFacts,
   { sql, url, each }: { sql: Sql; url: string; each: number },
 ): Promise<Finding> {
-  const replicas = Math.max(LEAST_REPLICAS, hasSchema ? (await livingDaemons(sql).catch(() => [])).length : 0);
-  const reached = limitReached(report, { limits }, { replicas, each });
+  const replicas = Math.max(LEAST_REPLICAS, hasSchema ? (await runningReplicas(sql).catch(() => [])).length : 0);
+  const reached = limitReached(report, { connectionLimits }, { replicas, each });
   if (reached !== null) return reached;
-  const used = usedOf(limits);
+  const used = usedOf(connectionLimits);
   const opened = await openAtOnce(url, each);
   if (opened === each) return report.ok(`${used}; ${needsOf(replicas, each)}`);
   const todo = `let the pooler before the server hand out ${replicas * each} (PgBouncer: default_pool_size, max_db_connections, max_client_conn), or lower DATABASE_CONNECTIONS`;
   return report.warning(`${opened} of ${each} sessions could be opened at once; ${used}`, todo);
 }
 
-const usedOf = (limits: ServerFacts['limits']): string =>
+const usedOf = (limits: ServerFacts['connectionLimits']): string =>
   limits.map(({ of, used, most }) => `${used} of ${most} connections of ${of} are in use`).join(', ');
 
 const needsOf = (replicas: number, each: number): string =>
@@ -163,18 +163,18 @@ const needsOf = (replicas: number, each: number): string =>
 /** A limit that these daemons, or one more, do not fit below; null without one. */
 function limitReached(
   report: Reporter,
-  { limits }: Pick<ServerFacts, 'limits'>,
+  { connectionLimits }: Pick<ServerFacts, 'connectionLimits'>,
   { replicas, each }: { replicas: number; each: number },
 ): Finding | null {
-  const tight = limits.find(({ most }) => most < replicas * each);
+  const tight = connectionLimits.find(({ most }) => most < replicas * each);
   if (tight !== undefined) {
     const fits = Math.floor(tight.most / replicas);
     const lower = fits < CONNECTIONS.least ? '' : `set DATABASE_CONNECTIONS to ${fits} or less, or `;
-    return report.warning(`${usedOf(limits)}; ${needsOf(replicas, each)}`, `${lower}raise the limit of ${tight.of}`);
+    return report.warning(`${usedOf(connectionLimits)}; ${needsOf(replicas, each)}`, `${lower}raise the limit of ${tight.of}`);
   }
-  const full = limits.find(({ most, used }) => most - used < each);
+  const full = connectionLimits.find(({ most, used }) => most - used < each);
   if (full === undefined) return null;
-  const found = `${usedOf(limits)}; one more daemon opens up to ${each}`;
+  const found = `${usedOf(connectionLimits)}; one more daemon opens up to ${each}`;
   return report.warning(found, `raise the limit of ${full.of}, or close other clients`);
 }
 

@@ -15,7 +15,7 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import { describeConnectionError } from '../../postgres/address/database-url.ts';
 import { agreeOnSession } from '../../postgres/connection/agreement.ts';
 import { connect, type Sql } from '../../postgres/connection/database.ts';
-import { limitsFor } from '../../postgres/connection/server-limits.ts';
+import { sessionLimitsFor } from '../../postgres/connection/session-limits.ts';
 import { startEmbedded } from '../../postgres/embedded/embedded.ts';
 import { hasEmbedded } from '../../postgres/embedded/present.ts';
 import { isUsable, schemaStatus } from '../../postgres/migrations/schema.ts';
@@ -24,10 +24,10 @@ import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { machineKeyTrouble } from '../../runtime/secrets/kept-key.ts';
 import { checked, type Finding, type Reporter, reporterOf } from '../overview/finding.ts';
 import { checkNow } from '../overview/needs.ts';
-import { otherSettings } from '../running-daemons.ts';
+import { otherSettings } from '../running-replicas.ts';
 import { secretsOf } from '../subscribers/secrets.ts';
 import { checkDatabase } from './database.ts';
-import { checkHeartbeat } from './dead-mans-switch.ts';
+import { checkDeadMansSwitch } from './dead-mans-switch.ts';
 import { checkPort } from './port.ts';
 import { brokersOf, checkBroker, checkChannel, checkWebhook, restingOf, webhooksOf } from './receivers.ts';
 import { checkSecrets } from './secrets.ts';
@@ -106,7 +106,7 @@ async function* examineSettings(settings: Settings, { migrations, site, quiet, a
       run(channelTitle(channel), (report) => checkChannel(report, asked), (ping?.within ?? 0) + MARGIN);
     }
     if (data !== null && settings.slack.deadMansSwitch !== null)
-      run("dead man's switch", (report) => checkHeartbeat(report, data, channelCeilings(settings)));
+      run("dead man's switch", (report) => checkDeadMansSwitch(report, data, channelCeilings(settings)));
     const { traces } = settings;
     if (traces !== null) run('traces', (report) => checkTraces(report, traces));
     run('sites', async () => checkCredentials({ sites }), QUERY_WITHIN);
@@ -231,9 +231,9 @@ async function openDatabase({ databaseUrl, dataDir, poolMode }: Settings) {
     return { ...nothing, findings: [report.failed(error.message, `mend that, or set DATABASE_URL`)] };
   }
   const url = databaseUrl ?? embedded!.url;
-  const asked = { limits: limitsFor(DATABASE_WITHIN), ...(embedded === null && { poolMode }) };
-  const { limits, lacking } = await agreeOnSession(url, asked);
-  const sql = connect(url, { max: 4, name: 'doctor', limits });
+  const asked = { sessionLimits: sessionLimitsFor(DATABASE_WITHIN), ...(embedded === null && { poolMode }) };
+  const { sessionLimits, lacking } = await agreeOnSession(url, asked);
+  const sql = connect(url, { max: 4, name: 'doctor', sessionLimits });
   const close = async (): Promise<void> => {
     await sql.end({ timeout: 1 });
     await embedded?.stop();

@@ -45,7 +45,6 @@ export async function webhooksOf(settings: Settings, sql: Sql | null): Promise<T
   return [...configured, ...ofApi];
 }
 
-/** The brokers that the settings name. */
 export function brokersOf(settings: Settings) {
   return configuredSubscribers(settings)
     .filter(({ definition: { kind } }) => kind === 'nats' || kind === 'rabbitmq')

@@ -11,13 +11,13 @@ import { packageVersion } from '../../runtime/process/package-version.ts';
 import { checked, type Finding, findingBody, reporterOf } from '../overview/finding.ts';
 import { checkNow } from '../overview/needs.ts';
 import { endingFindings } from '../overview/server.ts';
-import { livingDaemons } from '../running-daemons.ts';
-import { checkHeartbeat } from './dead-mans-switch.ts';
+import { runningReplicas } from '../running-replicas.ts';
+import { checkDeadMansSwitch } from './dead-mans-switch.ts';
 
 /** The page waits for it. */
 const WITHIN: Milliseconds = 3_000;
-/** A dead man's switch is called every minute. */
-const CALLED_WITHIN: Milliseconds = 3 * 60_000;
+/** A daemon that started later than this need not have called the dead man's switch yet. */
+const JUST_STARTED: Milliseconds = 3 * 60_000;
 
 export interface SystemWanted {
   readonly keys: Settings['apiKeys'];
@@ -31,10 +31,11 @@ export interface SystemWanted {
 export async function ownFindings(sql: Sql, settings: OwnSettings, certificates: readonly Expiry[]): Promise<Finding[]> {
   const ending = endingFindings(settings.apiKeys, certificates, Date.now());
   if (settings.slack.deadMansSwitch === null) return ending;
-  // A daemon that has just been started calls it within a minute.
-  const isEarly = (await livingDaemons(sql)).every(({ startedAt }) => Date.now() - startedAt < CALLED_WITHIN);
-  const heartbeat = isEarly ? [] : await checkHeartbeat(reporterOf("dead man's switch"), sql, channelCeilings(settings));
-  return [...ending, ...heartbeat];
+  const isEarly = (await runningReplicas(sql)).every(({ startedAt }) => Date.now() - startedAt < JUST_STARTED);
+  const deadMansSwitch = isEarly
+    ? []
+    : await checkDeadMansSwitch(reporterOf("dead man's switch"), sql, channelCeilings(settings));
+  return [...ending, ...deadMansSwitch];
 }
 
 export type OwnSettings = Pick<Settings, 'apiKeys' | 'slack' | 'channels'>;
@@ -49,7 +50,7 @@ export async function readSystem(sql: Sql, { keys, own, described }: SystemWante
   ]);
   return {
     versions: { package: packageVersion(), node: process.versions.node, postgres: facts.versionText, schema },
-    database: { connections: facts.limits[0]!.used, maxConnections: facts.limits[0]!.most },
+    database: { connections: facts.connectionLimits[0]!.used, maxConnections: facts.connectionLimits[0]!.most },
     keys: keys.map(({ name, scopes, expires }) => ({ name, scopes: [...scopes], expiresAt: isoTimeOrNull(expires) })),
     findings: [...mine, ...found].map(findingBody),
     settings: described.map(({ name, text, origin }) => ({ name, text, origin })),

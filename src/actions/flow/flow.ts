@@ -13,7 +13,7 @@ import { type IncidentRow, listIncidents } from '../../postgres/incidents/list.t
 import { purchaseTotals, type Total } from '../../postgres/reports/counts.ts';
 import { countedEdges, longestWaiting, usualEdges, type WaitingRow } from '../../postgres/reports/flow.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
-import type { Limits } from '../../postgres/stays/limits.ts';
+import type { StayLimits } from '../../postgres/stays/limits.ts';
 
 /** Purchases of which the ages are read in one state over all sites; and of each site, however many there are, at least this number. */
 const MOST_READ = 1_000;
@@ -25,7 +25,7 @@ export interface FlowWanted {
   /** Null: all sites. */
   readonly site: string | null;
   /** Read lately; see `learnedLimits`. */
-  readonly limits: Limits;
+  readonly limits: StayLimits;
 }
 
 export type Flow = Awaited<ReturnType<typeof readFlow>>;
@@ -73,7 +73,7 @@ interface Found {
   readonly site: string | null;
   /** The site asked for, or all that have purchases. */
   readonly sites: readonly string[];
-  readonly limits: Limits;
+  readonly limits: StayLimits;
   readonly watched: readonly Total[];
   readonly waiting: ReadonlyMap<number, readonly WaitingPurchase[]>;
 }
@@ -113,7 +113,7 @@ function shownAges(waiting: readonly WaitingPurchase[], count: number) {
 /** The purchases that wait in each state whose ages are shown, as far as they are read. */
 async function readWaiting(
   sql: Sql,
-  { watched, limits, now }: { watched: readonly Total[]; limits: Limits; now: Instant },
+  { watched, limits, now }: { watched: readonly Total[]; limits: StayLimits; now: Instant },
 ): Promise<ReadonlyMap<number, readonly WaitingPurchase[]>> {
   const places = new Map(
     watched.flatMap(({ site, state }) => {
@@ -130,7 +130,7 @@ async function readWaiting(
   return new Map([...found].map(([state, ofState]) => [state, ofState.map((row) => waitingOf(row, { limits, now }))]));
 }
 
-function waitingOf(row: WaitingRow, { limits, now }: { limits: Limits; now: Instant }): WaitingPurchase {
+function waitingOf(row: WaitingRow, { limits, now }: { limits: StayLimits; now: Instant }): WaitingPurchase {
   const clock = stuckClock({ purchase: row, now }, limits.policyFor(row.site));
   const stuck = row.stuckSince !== null;
   if (clock === null) return { age: Math.max(now - row.stateSince - row.excused, 0), share: null, stuck };

@@ -8,13 +8,13 @@ import { orderCounts } from '../../postgres/incidents/paid-twice.ts';
 import { readSiteCalls } from '../../postgres/polling/site-calls.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { readDwell, USUAL_WINDOW } from '../../postgres/stays/dwell.ts';
-import type { Limits } from '../../postgres/stays/limits.ts';
+import type { StayLimits } from '../../postgres/stays/limits.ts';
 import { siteCallsBody } from './site-calls.ts';
 
 /** The answer of the API about one site; `settings`: undefined for a site that is no longer configured. */
 export async function readSite(
   sql: Sql,
-  { name, settings, limits }: { name: string; settings: SiteSettings | undefined; limits: Limits },
+  { name, settings, limits }: { name: string; settings: SiteSettings | undefined; limits: StayLimits },
 ) {
   const [rows, calls, orders] = await Promise.all([
     databaseNow(sql).then((now) => readDwell(sql, now - USUAL_WINDOW, name)),

@@ -13,7 +13,6 @@ import { placeOf, whatOf } from './words.ts';
 
 type EarlierAnswer = NonNullable<Extract<NonNullable<IncidentStory['lastAlert']>['data'], { kind: 'stuck' }>['earlier']>;
 
-/** An incident as its body. */
 export function incidentBody(row: IncidentRow) {
   const { id, kind, site, state, subscriber, parent, count, peak, alarm, answer, acknowledgedAt } = row;
   const owner = acknowledgedAt === null ? null : (row.acknowledgedBy ?? '');
@@ -39,7 +38,7 @@ export function incidentBody(row: IncidentRow) {
     count,
     peak,
     alarm: alarm === null ? null : { ...alarm, at: isoTime(alarm.at), since: isoTime(alarm.since) },
-    saidAt: isoTimeOrNull(row.alertedAt),
+    alertedAt: isoTimeOrNull(row.alertedAt),
     owner,
     acknowledged: acknowledgedAt === null ? null : { at: isoTime(acknowledgedAt), by: owner ?? '', note: row.acknowledgedNote },
     answer: answer === null ? null : { ...answer, at: isoTime(answer.at) },
@@ -47,7 +46,6 @@ export function incidentBody(row: IncidentRow) {
   };
 }
 
-/** An incident of a list as its body. */
 export function listedIncidentBody({ money, ...row }: ListedIncident) {
   return { ...incidentBody(row), money };
 }

@@ -20,7 +20,7 @@ const LONGEST: Milliseconds = 30 * DAY;
 export type SilenceField = 'site' | 'state' | 'kind' | 'subscriber' | 'everything' | 'startsAt' | 'endsAt';
 
 /** The silence that a person asks for, as far as its fields could be read. */
-export interface SilenceWish {
+export interface AskedSilence {
   readonly site?: string | undefined;
   readonly state?: unknown;
   readonly kind?: unknown;
@@ -48,38 +48,38 @@ export interface SilenceProblem {
 }
 
 /** Problems of fields that contradict each other and of names that the database lacks; one problem a field at most. */
-export async function silenceProblems(sql: Queries, wish: SilenceWish, facts: SilenceFacts): Promise<SilenceProblem[]> {
+export async function silenceProblems(sql: Queries, given: AskedSilence, facts: SilenceFacts): Promise<SilenceProblem[]> {
   const found = new Map<SilenceField, SilenceProblem>();
-  for (const each of [...scopeProblems(wish, facts), ...(await nameProblems(sql, wish, facts)), ...timeProblems(wish, facts)])
+  for (const each of [...scopeProblems(given, facts), ...(await nameProblems(sql, given, facts)), ...timeProblems(given, facts)])
     if (!facts.isWrong(each.field) && !found.has(each.field)) found.set(each.field, each);
   return [...found.values()];
 }
 
 /** Fields that do not go together, or name too little. */
-function scopeProblems(wish: SilenceWish, { isWrong, words }: SilenceFacts): SilenceProblem[] {
+function scopeProblems(given: AskedSilence, { isWrong, words }: SilenceFacts): SilenceProblem[] {
   const found: SilenceProblem[] = [];
   const refuse = (field: SilenceField, problem: string): void => void found.push({ field, problem });
-  const isGiven = (field: SilenceField): boolean => wish[field] !== undefined || isWrong(field);
+  const isGiven = (field: SilenceField): boolean => given[field] !== undefined || isWrong(field);
   const isNarrow = (['site', 'state', 'kind', 'subscriber'] as const).some(isGiven);
-  if (!isNarrow && wish.everything !== true)
+  if (!isNarrow && given.everything !== true)
     refuse('everything', `must be ${words.yes} to silence all incidents; or name a site, state, kind or subscriber`);
-  if (isNarrow && wish.everything === true)
+  if (isNarrow && given.everything === true)
     refuse('everything', 'cannot go with site, state, kind or subscriber; leave it or those out');
-  if (wish.kind === 'unreachable' && isGiven('state'))
+  if (given.kind === 'unreachable' && isGiven('state'))
     refuse('state', 'cannot go with kind unreachable, which is about whole sites');
-  const isOfSubscribers = wish.kind === 'subscriber' || isGiven('subscriber');
+  const isOfSubscribers = given.kind === 'subscriber' || isGiven('subscriber');
   for (const field of (['site', 'state'] as const).filter(isGiven)) {
     if (isOfSubscribers) refuse(field, 'cannot go with incidents of subscribers, which are of no site');
-    else if (wish.kind === 'replica') refuse(field, 'cannot go with kind replica, which is about no site');
+    else if (given.kind === 'replica') refuse(field, 'cannot go with kind replica, which is about no site');
   }
-  if (isGiven('subscriber') && isGiven('kind') && wish.kind !== 'subscriber')
+  if (isGiven('subscriber') && isGiven('kind') && given.kind !== 'subscriber')
     refuse('kind', 'must be subscriber, or left out, when a subscriber is named');
   return found;
 }
 
 async function nameProblems(
   sql: Queries,
-  { subscriber, site }: SilenceWish,
+  { subscriber, site }: AskedSilence,
   { siteProblem, isWrong, words }: SilenceFacts,
 ): Promise<SilenceProblem[]> {
   const [sites, subscribers] = await Promise.all([namesOf(listSites(sql)), namesOf(listSubscribers(sql))]);
@@ -97,7 +97,7 @@ async function namesOf(rows: Promise<readonly { readonly name: string }[]>): Pro
   return (await rows).map(({ name }) => name);
 }
 
-function timeProblems({ startsAt: from, endsAt }: SilenceWish, { now, words }: SilenceFacts): SilenceProblem[] {
+function timeProblems({ startsAt: from, endsAt }: AskedSilence, { now, words }: SilenceFacts): SilenceProblem[] {
   const startsAt = from ?? now;
   const found: SilenceProblem[] = [];
   if (startsAt < now - SKEW)
@@ -110,7 +110,7 @@ function timeProblems({ startsAt: from, endsAt }: SilenceWish, { now, words }: S
   return found;
 }
 
-export interface CheckedSilence extends Pick<SilenceWish, 'site' | 'subscriber' | 'startsAt'> {
+export interface CheckedSilence extends Pick<AskedSilence, 'site' | 'subscriber' | 'startsAt'> {
   readonly state?: number | undefined;
   readonly kind?: IncidentKind | undefined;
   readonly reason: string;
@@ -119,11 +119,11 @@ export interface CheckedSilence extends Pick<SilenceWish, 'site' | 'subscriber' 
 }
 
 /** Adds a silence that was checked. One that names a subscriber is about incidents of that one. */
-export async function silence(sql: Queries, wish: CheckedSilence, now: Instant): Promise<SilenceRow> {
-  const { site = null, state = null, subscriber = null, reason, by, endsAt } = wish;
-  const kind = wish.kind ?? (subscriber === null ? null : 'subscriber');
+export async function silence(sql: Queries, given: CheckedSilence, now: Instant): Promise<SilenceRow> {
+  const { site = null, state = null, subscriber = null, reason, by, endsAt } = given;
+  const kind = given.kind ?? (subscriber === null ? null : 'subscriber');
   // The clock went on since it was checked, and the caller's may be behind ours.
-  const startsAt = Math.min(Math.max(wish.startsAt ?? now, now), endsAt);
+  const startsAt = Math.min(Math.max(given.startsAt ?? now, now), endsAt);
   return addSilence(sql, { site, state, kind, subscriber, reason, by, startsAt, endsAt });
 }
 

@@ -17,12 +17,12 @@ import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { waitingOf } from '../../postgres/reports/overview.ts';
 import type { LivingReplica } from '../../postgres/shards/living-replicas.ts';
 import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
-import { daemonsDiffer, differText } from '../running-daemons.ts';
+import { differText, replicasDiffer } from '../running-replicas.ts';
 import type { OverviewFacts } from './facts.ts';
 import { type Finding, type Reporter, reporterOf } from './finding.ts';
 
 /** Polls are made within seconds of their time; what is later than this waits for something. */
-const LATE: Milliseconds = 60_000;
+const POLLS_LATE: Milliseconds = 60_000;
 /** A receiver that is well takes what is due at once. */
 const STUCK: Milliseconds = 300_000;
 
@@ -34,8 +34,8 @@ export interface Tested {
 /** Findings from facts of the database, by their subject; those that are `ok` too. Pure. */
 export function daemonFindings(report: Reporter, facts: OverviewFacts, tested: Tested) {
   return {
-    daemons: [facts.daemons.length === 0 ? noDaemon(report, facts) : owning(report, facts)],
-    replicas: [...otherSettings(report, facts.daemons), ...troubles(report, facts)],
+    running: [facts.replicas.length === 0 ? noDaemon(report, facts) : owning(report, facts)],
+    replicas: [...otherSettings(report, facts.replicas), ...troubles(report, facts)],
     database: databaseChanges(facts),
     sites: [...lateness(facts), ...failingSites(facts)],
     receivers: [...missedSubscribers(facts), ...outbox(facts, tested)],
@@ -55,8 +55,8 @@ function noDaemon(report: Reporter, { silence, now }: OverviewFacts): Finding {
   });
 }
 
-function owning(report: Reporter, { daemons, unowned }: OverviewFacts): Finding {
-  const found = `${daemons.length === 1 ? 'one daemon is' : `${daemons.length} daemons are`} running`;
+function owning(report: Reporter, { replicas, unowned }: OverviewFacts): Finding {
+  const found = `${replicas.length === 1 ? 'one daemon is' : `${replicas.length} daemons are`} running`;
   if (unowned === 0) return report.ok(`${found}, every shard has an owner`);
   return report.warning(
     `${found}, ${unowned} of 64 shards have no owner`,
@@ -70,7 +70,7 @@ const SAME_SETTINGS =
 
 /** Daemons that differ among each other, said at once; people are alerted after some minutes. */
 function otherSettings(report: Reporter, alive: readonly LivingReplica[]): Finding[] {
-  const differ = daemonsDiffer(alive);
+  const differ = replicasDiffer(alive);
   return differ === null ? [] : [report.warning(differText(differ), SAME_SETTINGS)];
 }
 
@@ -105,16 +105,16 @@ function databaseChanges({ changes }: OverviewFacts): Finding[] {
   });
 }
 
-function lateness({ sites, lags, firsts, daemons, now }: OverviewFacts): Finding[] {
+function lateness({ sites, lags, firsts, replicas, now }: OverviewFacts): Finding[] {
   return lags.flatMap(({ site, due, atLeast, oldest, oldestSingle }) => {
     const row = sites.find(({ name }) => name === site);
-    if (oldest < LATE || (row?.unpolled ?? 0) > 0) return [];
+    if (oldest < POLLS_LATE || (row?.unpolled ?? 0) > 0) return [];
     const report = reporterOf(`site ${site}`);
     const found = `${due}${atLeast ? ' or more' : ''} of its purchases are due, the oldest for ${humanDuration(Math.round(oldest))}`;
-    if (daemons.length === 0) return [report.warning(found, 'no daemon polls them: see what is said of daemons')];
+    if (replicas.length === 0) return [report.warning(found, 'no daemon polls them: see what is said of daemons')];
     if (row?.failingSince != null) return [report.warning(found, 'they are polled once the site answers')];
     const polls = firsts.find((each) => each.site === site && each.waiting > 0);
-    if (polls !== undefined && oldestSingle < LATE) return [report.ok(`${found}; ${behindBulk(polls)}`)];
+    if (polls !== undefined && oldestSingle < POLLS_LATE) return [report.ok(`${found}; ${behindBulk(polls)}`)];
     const what = `${counted(due, 'poll', 'polls', atLeast ? due : null)} of ${site} ${due === 1 ? 'is' : 'are'} late`;
     return [report.warning(found, TOO_MANY, { what, since: now - oldest, why: null })];
   });

@@ -8,7 +8,7 @@ import { LEASES } from '../../postgres/migrations/names.ts';
 import { listSites, presentSites } from '../../postgres/polling/sites.ts';
 import { purchaseTotals } from '../../postgres/reports/counts.ts';
 import { databaseMoment, dueLag, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
-import { lastHeartbeat } from '../../postgres/shards/dead-mans-switch.ts';
+import { lastSwitchCall } from '../../postgres/shards/dead-mans-switch.ts';
 import { livingReplicas } from '../../postgres/shards/living-replicas.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
@@ -69,7 +69,7 @@ async function read(sql: Sql, moment: Awaited<ReturnType<typeof databaseMoment>>
     /** The channels for people that take messages, by name. */
     hearing: hearingChannels(sql, moment.at),
     /** When the dead man's switch was called last; null while it never was. */
-    heartbeatAt: lastHeartbeat(sql),
+    deadMansSwitchAt: lastSwitchCall(sql),
     /** When the last whole run of retention began; null before the first. */
     retentionAt: doneAt(sql, LEASES.upkeep),
   });

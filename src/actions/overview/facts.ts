@@ -14,7 +14,7 @@ import { unnamedSubscribers } from '../../postgres/shards/named.ts';
 import { replicaTroubles } from '../../postgres/shards/replica-troubles.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { lostDeliveries } from '../../postgres/subscribers/trouble.ts';
-import { livingDaemons } from '../running-daemons.ts';
+import { runningReplicas } from '../running-replicas.ts';
 import { wallClockAt } from './finding.ts';
 import { together } from './together.ts';
 
@@ -30,7 +30,7 @@ export async function readFacts(sql: Sql) {
   const { clock, moment, ...first } = await together({
     clock: readClock(sql),
     moment: databaseMoment(sql),
-    daemons: livingDaemons(sql),
+    replicas: runningReplicas(sql),
     silence: daemonSilence(sql),
     unowned: unownedShards(sql),
     sites: listSites(sql),

@@ -40,7 +40,7 @@ export function needsOf(facts: OverviewFacts, others: readonly Finding[] = []): 
   const open = topmost(facts.incidents.filter(isActive)).sort(moreUrgent);
   const has = (kind: IncidentRow['kind'], name?: string): boolean =>
     open.some((each) => each.kind === kind && (name === undefined || each.site === name || each.subscriber === name));
-  const { daemons, replicas, database, sites, receivers } = daemonFindings(reporterOf('daemons'), facts, { untested: false });
+  const { running, replicas, database, sites, receivers } = daemonFindings(reporterOf('daemons'), facts, { untested: false });
   const isLone = (kind: IncidentRow['kind']) => (finding: Finding) => !has(kind, nameOf(finding));
   const stuck = stuckNeeds(facts);
   const isPeople = (name: string): boolean => facts.subscribers.some((each) => each.name === name && each.audience === 'people');
@@ -59,7 +59,7 @@ export function needsOf(facts: OverviewFacts, others: readonly Finding[] = []): 
     }),
     ...(isAlerting ? unheardNeeds(facts) : []),
     ...channels.filter(isLone('subscriber')).flatMap((finding) => needOf('channel', finding, isAlerting && isDeaf)),
-    ...daemons.flatMap((finding) => needOf('replica', finding, facts.daemons.length === 0)),
+    ...running.flatMap((finding) => needOf('replica', finding, facts.replicas.length === 0)),
     ...(has('replica') ? [] : replicas).flatMap((finding) => needOf('replica', finding)),
     ...database.flatMap((finding) => needOf('database', finding)),
     ...systems.filter(isLone('subscriber')).flatMap((finding) => needOf('subscriber', finding)),

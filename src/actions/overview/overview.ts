@@ -14,7 +14,7 @@ import { changeBody } from '../database-changes.ts';
 import { ordersBody } from '../flow/site.ts';
 import { siteCallsBody } from '../flow/site-calls.ts';
 import { incidentBody } from '../incidents/body.ts';
-import { daemonsDiffer, differText } from '../running-daemons.ts';
+import { differText, replicasDiffer } from '../running-replicas.ts';
 import { healthBody } from '../subscribers/body.ts';
 import { type OverviewFacts, readFacts } from './facts.ts';
 import type { Finding } from './finding.ts';
@@ -77,8 +77,8 @@ function factsOf(site: string, facts: OverviewFacts): OverviewFacts {
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
 function overviewBody({ now, headline, sites, counts, lags, firsts, open, short, long, calls, oldest, ...read }: Read) {
-  const { daemons, changes, incidents, failures, orders } = read;
-  const differ = daemonsDiffer(daemons);
+  const { replicas, changes, incidents, failures, orders } = read;
+  const differ = replicasDiffer(replicas);
   const rates = (site: string | null) => ({
     last5Minutes: perMinute(short.filter((row) => site === null || row.site === site)),
     last60Minutes: perMinute(long.filter((row) => site === null || row.site === site)),
@@ -137,8 +137,8 @@ function overviewBody({ now, headline, sites, counts, lags, firsts, open, short,
       severity: worstOf(open),
       data: incidents.slice(0, MOST_SHOWN).map(incidentBody),
     },
-    daemonsDiffer: differ === null ? null : differText(differ),
-    replicas: daemons.map(({ id, startedAt, shards }) => ({ id, startedAt: isoTime(startedAt), shards })),
+    replicasDiffer: differ === null ? null : differText(differ),
+    replicas: replicas.map(({ id, startedAt, shards }) => ({ id, startedAt: isoTime(startedAt), shards })),
   };
 }
 

@@ -4,7 +4,6 @@ import type { LocalTime } from '../../checkout/local-time.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { isoTimeOrNull } from '../../domain/values/time.ts';
 
-/** An invoice of a site as its body. */
 export function invoiceBody(site: string, invoice: Invoice) {
   return {
     purchaseId: invoice.PurchaseId,

@@ -5,7 +5,7 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { countPolls, type PurchaseName } from '../../postgres/purchases/purchases.ts';
-import { daemonsDiffer, livingDaemons } from '../running-daemons.ts';
+import { replicasDiffer, runningReplicas } from '../running-replicas.ts';
 
 export { requestPoll } from '../../postgres/purchases/purchases.ts';
 
@@ -31,6 +31,6 @@ export async function waitForPoll(
 
 /** Facts that decide about polls of a site: its row, null when it is gone, and turns of daemons whose settings differ. */
 export async function pollingOf(sql: Sql, name: string) {
-  const [sites, daemons] = await Promise.all([listSites(sql), livingDaemons(sql)]);
-  return { site: sites.find((each) => each.name === name) ?? null, turns: daemonsDiffer(daemons)?.turns ?? null };
+  const [sites, replicas] = await Promise.all([listSites(sql), runningReplicas(sql)]);
+  return { site: sites.find((each) => each.name === name) ?? null, turns: replicasDiffer(replicas)?.turns ?? null };
 }

@@ -2,7 +2,7 @@
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { type PurchaseRow, transitionsOf } from '../../postgres/purchases/purchases.ts';
 import { limitOfPurchase } from '../../postgres/reports/shown.ts';
-import type { Limits } from '../../postgres/stays/limits.ts';
+import type { StayLimits } from '../../postgres/stays/limits.ts';
 
 export { requestInvoice } from '../../postgres/purchases/invoices.ts';
 export {
@@ -16,7 +16,7 @@ export { deliveriesOfPurchase, idsFrom, type PurchaseDelivery } from '../../post
 export type { PurchaseRow };
 
 /** The changes of state of a purchase, first to last, and its limit where it is now. */
-export async function historyOf(sql: Sql, purchase: PurchaseRow, limits: Limits) {
+export async function historyOf(sql: Sql, purchase: PurchaseRow, limits: StayLimits) {
   const [transitions, { now }] = await Promise.all([transitionsOf(sql, purchase.id), readClock(sql)]);
   return { now, transitions, limit: limitOfPurchase(purchase, now, limits) };
 }

@@ -9,7 +9,7 @@ import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import { explainFacts } from '../../postgres/reports/explain.ts';
-import type { Limits } from '../../postgres/stays/limits.ts';
+import type { StayLimits } from '../../postgres/stays/limits.ts';
 import { Refused } from '../subscribers/refused.ts';
 
 /**
@@ -23,7 +23,7 @@ export async function explain(
     subscriber,
     limits,
     settings,
-  }: { subscriber: string | null; limits: Limits; settings: Pick<Settings, 'webhooks'> & Parameters<typeof channelRules>[0] },
+  }: { subscriber: string | null; limits: StayLimits; settings: Pick<Settings, 'webhooks'> & Parameters<typeof channelRules>[0] },
 ): Promise<Explanation | null> {
   const facts = await explainFacts(sql, { id, subscriber });
   if (facts === null) throw new Refused('purchase_not_found', `${JSON.stringify(purchaseId)} was removed just now`);
@@ -33,7 +33,6 @@ export async function explain(
   return explainPurchase(facts, { ...policy, schedule: settings.webhooks.schedule });
 }
 
-/** An explanation as its body. */
 export function explanationBody(explanation: Explanation) {
   const { now, purchase, verdict, matters, steps, standing, next } = explanation;
   return {

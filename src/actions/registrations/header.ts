@@ -4,7 +4,7 @@ import { nearest } from '../../config/kinds/nearest.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { bare } from '../../domain/values/one-line.ts';
 import { splitCells } from './csv.ts';
-import type { Line } from './lines.ts';
+import type { TextLine } from './lines.ts';
 
 export const FIELDS = ['purchaseId', 'site', 'reference', 'metadata'] as const;
 export type FieldName = (typeof FIELDS)[number];
@@ -55,7 +55,7 @@ export const isEmptyRow = (text: string): boolean => EMPTY_ROW.test(text);
  * cannot be read. `sites`: those that the second of several columns without a header may name, or null where a header is needed.
  */
 export function beginningOf(
-  lines: readonly Line[],
+  lines: readonly TextLine[],
   { fileName, sites }: { fileName: string; sites: readonly string[] | null },
 ): { header: Row[]; layout: Layout | 'json' | null } {
   const rows = lines.flatMap(({ number, text }) => (text === null || isEmptyRow(text) ? [] : [{ number, text }]));

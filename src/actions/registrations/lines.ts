@@ -11,7 +11,7 @@ const UTF_16_MARKS = { fffe: 'utf-16le', feff: 'utf-16be' } as const;
 const WORKBOOKS = ['504b0304', 'd0cf11e0'];
 const SAVE_AS = 'save it as "CSV UTF-8", and give that file';
 
-export interface Line {
+export interface TextLine {
   /** From 1. */
   readonly number: number;
   /** Without its line end; null when it is too long to be one of ours. */
@@ -19,11 +19,11 @@ export interface Line {
 }
 
 /** Splits a stream into lines, whatever their ends, in UTF-8 or UTF-16. Throws AppError `invalid` when it is no text. */
-export async function* linesOf(stream: AsyncIterable<Buffer | string>): AsyncGenerator<Line> {
+export async function* linesOf(stream: AsyncIterable<Buffer | string>): AsyncGenerator<TextLine> {
   let number = 0;
   let rest = '';
   let tooLong = false;
-  const line = (text: string): Line => {
+  const line = (text: string): TextLine => {
     number += 1;
     const isTooLong = tooLong || text.length > LONGEST_LINE;
     tooLong = false;

@@ -3,7 +3,7 @@
 import { createPauses } from '../../runtime/loops/pauses.ts';
 import { LONGEST_RECORD } from './csv.ts';
 import { isEmptyRow } from './header.ts';
-import type { Line } from './lines.ts';
+import type { TextLine } from './lines.ts';
 import { BROKEN_QUOTES, type Read, type registrationReader, TOO_LONG } from './registrations.ts';
 
 export interface RecordRead {
@@ -28,12 +28,12 @@ const turnsQuotes = (text: string): boolean => text.split('"').length % 2 === 0;
  * line in which it opens is bad, and those that follow are read by themselves.
  */
 export async function* recordsOf(
-  lines: AsyncIterable<Line>,
+  lines: AsyncIterable<TextLine>,
   reader: ReturnType<typeof registrationReader>,
 ): AsyncGenerator<RecordRead> {
   const source = lines[Symbol.asyncIterator]();
-  let ahead: Line[] = [];
-  const next = async (): Promise<Line | null> => {
+  let ahead: TextLine[] = [];
+  const next = async (): Promise<TextLine | null> => {
     const waiting = ahead.shift();
     if (waiting !== undefined) return waiting;
     const { value, done } = await source.next();
@@ -42,7 +42,7 @@ export async function* recordsOf(
 
   const pause = createPauses();
   try {
-    const begun: Line[] = [];
+    const begun: TextLine[] = [];
     for (let line = await next(); line !== null; line = await next()) {
       await pause();
       if (line.text === null || !isEmptyRow(line.text)) begun.push(line);
@@ -76,10 +76,10 @@ export async function* recordsOf(
 /** Takes the lines that close the cell which opens in `begun`; `whole` is null when none closes it as CSV should. */
 async function readOn(
   begun: string,
-  next: () => Promise<Line | null>,
+  next: () => Promise<TextLine | null>,
   reader: ReturnType<typeof registrationReader>,
-): Promise<{ whole: RecordRead['read'] | null; taken: Line[] }> {
-  const taken: Line[] = [];
+): Promise<{ whole: RecordRead['read'] | null; taken: TextLine[] }> {
+  const taken: TextLine[] = [];
   let text = begun;
   while (taken.length < MOST_LINES) {
     const more = await next();

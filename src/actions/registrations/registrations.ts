@@ -8,7 +8,7 @@ import { siteProblem } from '../sites/site-problem.ts';
 import { splitCells } from './csv.ts';
 import { metadataProblem, referenceProblem } from './fields.ts';
 import { beginningOf, columnOf, type FieldName, isEmptyRow, type Layout, type Row, separatorOf } from './header.ts';
-import type { Line } from './lines.ts';
+import type { TextLine } from './lines.ts';
 import type { Registration } from './register.ts';
 
 /** The fields of lines that do not name them, and which sites there are. */
@@ -91,7 +91,7 @@ export function registrationReader(fileName: string, defaults: Defaults, { isPas
      * Learns from the first lines how all are read; answers the number of the line in which a header ends, or 0. Throws
      * AppError `invalid` when they show that the whole cannot be read.
      */
-    begin(lines: readonly Line[]): number {
+    begin(lines: readonly TextLine[]): number {
       const begun = beginningOf(lines, { fileName, sites: isPasted ? defaults.sites : null });
       const { layout } = begun;
       header = begun.header;

@@ -11,10 +11,10 @@ import type { DeliveryRow, DeliveryWithAttempts } from '../../postgres/deliverie
 import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { deliveryName } from './names.ts';
 import { stateWord } from './rules.ts';
-import { type SubscriberMeans, unreachableReason } from './subscribers.ts';
+import { type SubscriberDeps, unreachableReason } from './subscribers.ts';
 
 /** The key and the settings that show subscribers' addresses; those of people's channels are never shown. */
-export interface Addresses extends Pick<SubscriberMeans, 'secrets'> {
+export interface Addresses extends Pick<SubscriberDeps, 'secrets'> {
   /** The subscribers of the settings at hand. */
   readonly configured: readonly SubscriberSettings[];
 }

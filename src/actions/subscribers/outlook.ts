@@ -16,11 +16,11 @@ import { daemonSilence, livingReplicas } from '../../postgres/shards/living-repl
 import { findSubscriber, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { deliveryName } from './names.ts';
 import { Refused } from './refused.ts';
-import { requireSubscriber, type SubscriberMeans, unreachableReason } from './subscribers.ts';
+import { requireSubscriber, type SubscriberDeps, unreachableReason } from './subscribers.ts';
 import { offAdvice } from './test-event.ts';
 
 /** The key that opens addresses. Left out, nothing is known of whether they can be read. */
-export type Opening = Pick<SubscriberMeans, 'secrets'>;
+export type Opening = Pick<SubscriberDeps, 'secrets'>;
 
 /** Why a subscriber's deliveries wait, and how to change that; null while they are delivered. */
 export function waitAdvice(subscriber: StoredSubscriber, now: Instant, opening?: Opening): string | null {
@@ -64,7 +64,7 @@ export async function whyItWaits(
   opening?: Opening,
 ): Promise<string | null> {
   const { id, subscriber: name } = delivery;
-  const [subscriber, head, daemons, now] = await Promise.all([
+  const [subscriber, head, replicas, now] = await Promise.all([
     findSubscriber(sql, name),
     laneHead(sql, id),
     livingReplicas(sql),
@@ -72,7 +72,7 @@ export async function whyItWaits(
   ]);
   const advice = subscriber === null ? null : waitAdvice(subscriber, now, opening);
   if (advice !== null) return `It waits: ${advice}.`;
-  if (daemons.length === 0) return `It waits: ${noDaemonText(await daemonSilence(sql))}.`;
+  if (replicas.length === 0) return `It waits: ${noDaemonText(await daemonSilence(sql))}.`;
   if (head === null || head.id === id) return null;
   const when = head.dueAt > now ? `, which is tried again at ${untilText(head.dueAt, now)}` : '';
   return `It waits for ${deliveryName(head.id)}, ${headText(delivery, (await findDelivery(sql, head.id))?.replayed === true)}${when}.`;

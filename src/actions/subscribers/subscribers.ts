@@ -49,8 +49,7 @@ export {
   subscriberPage,
 } from '../../postgres/subscribers/subscribers.ts';
 
-/** The parts that changes of subscribers need. */
-export interface SubscriberMeans {
+export interface SubscriberDeps {
   readonly sql: Queries;
   /** Null: there is no key, so nothing secret can be stored. */
   readonly secrets: Secrets | null;
@@ -97,7 +96,7 @@ export async function unknownText(sql: Queries, name: string): Promise<string> {
 
 /** Adds a subscriber; answers it with its secret, which cannot be read again. */
 export async function addSubscriber(
-  { sql, secrets }: SubscriberMeans,
+  { sql, secrets }: SubscriberDeps,
   {
     name,
     url,
@@ -105,14 +104,14 @@ export async function addSubscriber(
     format = 'standard',
     headers = null,
     asymmetric = false,
-    ...wishes
+    ...filters
   }: EventFilter & ReceiverOptions & { name: string; url: string; secret?: string | undefined },
 ): Promise<{ row: StoredSubscriber; secret: string }> {
   const box = await sealingNow(sql, requireSecrets(secrets));
   await requireCommonKey(sql, box);
   const added = await insertSubscriber(sql, {
     name,
-    ...wishes,
+    ...filters,
     url: sealUrl(box, name, url),
     keys: sealKeys(box, name, [{ key: secret, until: null }]),
     options: sealOptions(box, name, { headers: headers ?? {}, signingKey: asymmetric ? newSigningKey() : null }),
@@ -135,18 +134,18 @@ export type Changes = { readonly [Key in keyof EventFilter]?: EventFilter[Key] |
  * switched off and on here, and nothing else: whether it is on is not in the configuration.
  */
 export async function changeSubscriber(
-  { sql, secrets }: SubscriberMeans,
+  { sql, secrets }: SubscriberDeps,
   name: string,
   changes: Changes,
 ): Promise<StoredSubscriber> {
-  const { url, status, format, headers, asymmetric, ...wishes } = changes;
+  const { url, status, format, headers, asymmetric, ...filters } = changes;
   for (;;) {
     const row = await (isOnlyStatus(changes) ? requireSubscriber(sql, name) : requireOwn(sql, name));
     const next = statusChange(row, status);
     const box = secrets === null ? null : await sealingNow(sql, secrets);
     const reach = reachChanges(box, row, { url, format, headers, asymmetric });
     // Another caller may change the options at the same time; then those are what this change starts from.
-    if ((await updateSubscriber(sql, row.id, { ...wishes, reach, status: next })) || reach?.was === undefined) {
+    if ((await updateSubscriber(sql, row.id, { ...filters, reach, status: next })) || reach?.was === undefined) {
       // The reason for which deliveries waited is gone.
       const isCured = reach?.options !== undefined && isRefusing(row);
       if (next?.is === 'active' || reach?.isElsewhere || isCured)
@@ -210,7 +209,7 @@ export async function removeSubscriber(sql: Queries, name: string): Promise<void
  * longer than MOST_OVERLAP, and Refused when too many sign already.
  */
 export async function rotateSecret(
-  { sql, secrets }: SubscriberMeans,
+  { sql, secrets }: SubscriberDeps,
   name: string,
   { overlap, now }: { overlap: Milliseconds; now: Instant },
 ): Promise<{ secret: string; oldKeysUntil: Instant | null }> {
@@ -244,7 +243,7 @@ function tooManyKeys(name: string, keys: readonly SigningKey[]): string {
 }
 
 /** Why nothing can be sent to a subscriber that is stored, or null. */
-export function unreachableReason({ secrets }: Pick<SubscriberMeans, 'secrets'>, row: StoredSubscriber): string | null {
+export function unreachableReason({ secrets }: Pick<SubscriberDeps, 'secrets'>, row: StoredSubscriber): string | null {
   if (row.origin !== 'api' || openStored(secrets, row) !== null) return null;
   return unreadable(secrets);
 }

@@ -27,7 +27,6 @@ const minuteSchema = named('ActivityMinute', {
   failedAttempts: z.int(),
 });
 
-/** One minute. */
 export type ActivityMinute = z.output<typeof minuteSchema>;
 
 const usualSchema = named('ActivityUsual', {

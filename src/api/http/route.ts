@@ -7,7 +7,7 @@ import type { Sql } from '../../actions/database.ts';
 import type { Examiner } from '../../actions/doctor/doctor.ts';
 import type { SystemWanted } from '../../actions/doctor/system-page.ts';
 import type { FeedHub } from '../../actions/events/feed-hub.ts';
-import type { Limits } from '../../actions/flow/limits.ts';
+import type { StayLimits } from '../../actions/flow/stay-limits.ts';
 import type { InvoiceReply } from '../../checkout/invoice-details.ts';
 import type { DescribedSetting } from '../../config/describe.ts';
 import type { Scope } from '../../config/kinds/key-kinds.ts';
@@ -48,7 +48,7 @@ export interface ApiDeps {
   /** How long a stream says nothing at most. */
   readonly silence: Milliseconds;
   /** When stays become stuck. */
-  readonly limits: Limits;
+  readonly limits: StayLimits;
   /** The settings with their origin and without secrets. */
   describe(): readonly DescribedSetting[];
   /** Findings of the process that answers. */
@@ -204,7 +204,6 @@ export function goneSignal({ req, env }: Context<{ Bindings: ApiBindings }>): Ab
   return AbortSignal.any([req.raw.signal, env?.closing].filter((signal) => signal !== undefined));
 }
 
-/** An answer in JSON. */
 export function jsonAnswer<Schema extends z.ZodType>(description: string, schema: Schema) {
   return { description, content: { 'application/json': { schema } } };
 }

@@ -115,7 +115,7 @@ export const incidentSchema = named('Incident', {
     ),
   peak: z.int(),
   alarm: orNull(alarmSchema).describe('What it rests on; null where it rests on no count.'),
-  saidAt: timeOrNull.describe('When people were last alerted: on Slack, or in the log where Slack takes nothing.'),
+  alertedAt: timeOrNull.describe('When people were last alerted: on Slack, or in the log where Slack takes nothing.'),
   owner: textOrNull.describe('Who looks after it, or after the incident that it is part of.'),
   acknowledged: orNull(acknowledgementSchema),
   answer: orNull(answerSchema).describe('What it was, as a person said.'),

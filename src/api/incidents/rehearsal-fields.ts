@@ -38,10 +38,10 @@ const momentField = (what: string) =>
     .string({ error: ({ input }) => (input === undefined ? `is missing; give ${what}` : 'must be text') })
     .describe(`A duration back or a time with its zone: ${what}.`);
 
-const wishedLimit = strict({ stuckAfter: settingField(limit, '5m').optional() });
+const triedLimit = strict({ stuckAfter: settingField(limit, '5m').optional() });
 
-const wishesSchema = strict({
-  states: strict(each<StateName, z.ZodOptional<typeof wishedLimit>>(STATE_NAMES, wishedLimit.optional())).optional(),
+const triedSchema = strict({
+  states: strict(each<StateName, z.ZodOptional<typeof triedLimit>>(STATE_NAMES, triedLimit.optional())).optional(),
   slack: strict({
     stuck: wordParameter(STUCK_MODES, 'mode').optional(),
     paidTwice: flagField.optional(),
@@ -59,7 +59,7 @@ export const askedSchema = (sites: readonly string[]) =>
     to: momentField('where the time ends; now, when it is left out').optional().openapi({ example: '1h' }),
     site: siteField(sites).optional().describe('This site alone: incidents of several sites are then not found.'),
     ignoreSilences: flagField.optional().describe('As if there had been no silences.'),
-    settings: wishesSchema.optional(),
+    settings: triedSchema.optional(),
   }).openapi('NewRehearsal');
 
 const durationText = z.string().openapi({ example: '10m' });

@@ -5,7 +5,7 @@ import type { Context } from 'hono';
 import { databaseNow } from '../../actions/database.ts';
 import { rehearseSettings } from '../../actions/rehearse/settings.ts';
 import { readSpan } from '../../actions/rehearse/span.ts';
-import { type AlertSettings, type AlertWishes, limitableStates, shownAlertSettings, tried } from '../../config/rehearsed.ts';
+import { type AlertSettings, limitableStates, shownAlertSettings, type TriedSettings, tried } from '../../config/rehearsed.ts';
 import type { StateName } from '../../domain/purchases/states.ts';
 import { grouped } from '../../domain/values/counts.ts';
 import { DAY, type Milliseconds } from '../../domain/values/time.ts';
@@ -35,14 +35,14 @@ export function mountRehearsals(app: Api, { sql, settings }: ApiDeps): void {
   const shown = shownAlertSettings(settings);
   app.openapi(settingsRoute, (c) => c.json(shown, 200));
   app.openapi(rehearseRoute(settings.sites.map(({ name }) => name)), async (c) => {
-    const { from, to, site = null, ignoreSilences = false, settings: wishes = {} } = c.req.valid('json');
+    const { from, to, site = null, ignoreSilences = false, settings: settingsToTry = {} } = c.req.valid('json');
     const read = readSpan({ from, to }, { now: await databaseNow(sql), longest: LONGEST });
-    const wrong = [...spanErrors(read, { from, to }), ...stateErrors(wishes, settings)];
+    const wrong = [...spanErrors(read, { from, to }), ...stateErrors(settingsToTry, settings)];
     if ('problems' in read || wrong.length > 0)
       throw new Problem('invalid_request', `${inOneSentence(wrong)}.`, { errors: wrong });
     const giveBack = await turns.take();
     try {
-      const rules = { present: settings, tried: tried(settings, wishes) };
+      const rules = { present: settings, tried: tried(settings, settingsToTry) };
       const bounds = { most: MOST_LISTED, bounds: { batch: BATCH, within: STATEMENT_WITHIN }, onProgress: paced(c) };
       const wanted = { ...read, site, ignoreSilences, config: null, ...bounds };
       const rehearsal = await rehearseSettings(sql, rules, wanted).catch(refuseLate);
@@ -85,7 +85,7 @@ function spanErrors(
 }
 
 /** A limit means nothing in a state that is final at this daemon. */
-function stateErrors({ states = {} }: AlertWishes, settings: AlertSettings): FieldError[] {
+function stateErrors({ states = {} }: TriedSettings, settings: AlertSettings): FieldError[] {
   const known = limitableStates(settings);
   const named = Object.keys(states) as StateName[];
   return named

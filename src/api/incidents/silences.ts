@@ -28,9 +28,9 @@ export function mountSilences(app: Api, { sql, changes, secrets }: ApiDeps): voi
   });
 
   app.openapi(addRoute({ sql: changes, secrets }), async (c) => {
-    const { startsAt, endsAt, ...wish } = c.req.valid('json');
+    const { startsAt, endsAt, ...given } = c.req.valid('json');
     const now = await databaseNow(sql);
-    const row = await silence(changes, { ...wish, startsAt: startsAt?.(now), endsAt: endsAt(now) }, now);
+    const row = await silence(changes, { ...given, startsAt: startsAt?.(now), endsAt: endsAt(now) }, now);
     c.header('location', `/v1/silences/${silenceName(row.id)}`);
     return c.json(silenceBody(row, await databaseNow(sql)), 201);
   });
@@ -46,7 +46,7 @@ export function mountSilences(app: Api, { sql, changes, secrets }: ApiDeps): voi
   });
 }
 
-const wishSchema = strict({
+const newSilenceSchema = strict({
   site: siteParameter.optional(),
   state: stateField.optional(),
   kind: kindParameter.optional(),
@@ -60,14 +60,14 @@ const wishSchema = strict({
   }),
   endsAt: comingField.describe('A time with its zone, or a duration from now; at most 30 days ahead.'),
 });
-type Wish = z.output<typeof wishSchema>;
+type GivenSilence = z.output<typeof newSilenceSchema>;
 
 /** Adds what the fields say together to what is wrong with single ones, so that the caller gets all errors at once. */
-async function checkSense(sql: Sql, wish: Wish, ctx: z.core.$RefinementCtx<Wish>): Promise<void> {
+async function checkSense(sql: Sql, given: GivenSilence, ctx: z.core.$RefinementCtx<GivenSilence>): Promise<void> {
   const wrong = new Set(ctx.issues.map(({ path }) => path?.[0]));
   const isWrong = (field: SilenceField): boolean => wrong.has(field);
   const now = await databaseNow(sql);
-  const { startsAt, endsAt, ...fields } = wish;
+  const { startsAt, endsAt, ...fields } = given;
   const found = await silenceProblems(
     sql,
     {
@@ -107,8 +107,8 @@ const addRoute = (means: Pick<ApiDeps, 'sql' | 'secrets'>) =>
     description:
       'While it holds, people are alerted of no incident that matches, but for the end of one of which they were alerted before. When it ends, they are alerted of what is still wrong. Webhooks and the feed are not silenced.',
     idempotent: means,
-    body: wishSchema
-      .superRefine((wish, ctx) => checkSense(means.sql, wish, ctx), {
+    body: newSilenceSchema
+      .superRefine((given, ctx) => checkSense(means.sql, given, ctx), {
         when: ({ value }) => isJsonObject(value as JsonValue),
       })
       .openapi('NewSilence'),

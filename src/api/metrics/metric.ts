@@ -17,7 +17,6 @@ export type Metrics<Source> = Readonly<Record<string, Metric<Source>>>;
 /** The rest of the daemon, as far as it is counted. */
 export interface Engine {
   readonly meters: Meters;
-  /** Shards that this replica owns. */
   shardsOwned(): number;
   /** Polls that were made and are not recorded yet. */
   unwritten(): number;

@@ -40,9 +40,9 @@ export const SUBSCRIBER_METRICS: Metrics<DatabaseNumbers> = {
         audience === 'people' ? [{ labels: { channel: name }, value: hearing.includes(name) ? 1 : 0 }] : [],
       ),
   },
-  heartbeat_timestamp_seconds: {
+  dead_mans_switch_timestamp_seconds: {
     help: "When the dead man's switch was called last, in seconds since 1970; missing while it never was.",
-    read: ({ heartbeatAt }) => (heartbeatAt === null ? [] : [{ value: heartbeatAt / 1_000 }]),
+    read: ({ deadMansSwitchAt }) => (deadMansSwitchAt === null ? [] : [{ value: deadMansSwitchAt / 1_000 }]),
   },
   deliveries_waiting: {
     labels: ['subscriber', 'status'],

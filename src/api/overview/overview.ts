@@ -145,7 +145,7 @@ const overviewSchema = named('Overview', {
     severity: z.enum(['warning', 'critical']).nullable().describe('Of the worst of them; null when none is open.'),
     data: z.array(incidentSchema).describe('The latest of them and of their parts; 20 at most.'),
   }),
-  daemonsDiffer: textOrNull.describe(
+  replicasDiffer: textOrNull.describe(
     'The names of the settings that differ between running daemons, and the sites and subscribers whose polls and deliveries are late because of the difference; never values. Null when all daemons have the same settings.',
   ),
   replicas: listOf({ id: z.string(), startedAt: timeSchema, shards: z.int() }),

@@ -57,5 +57,4 @@ export const explanationSchema = named('Explanation', {
   next: z.array(stepSchema).describe('What comes, soonest first.'),
 });
 
-/** An explanation in an answer. */
 export type ExplanationBody = z.output<typeof explanationSchema>;

@@ -50,5 +50,4 @@ export const invoiceSchema = named('Invoice', {
   creditItems: z.array(itemSchema),
 });
 
-/** An invoice in an answer. */
 export type InvoiceContentBody = z.output<typeof invoiceSchema>;

@@ -54,7 +54,6 @@ export const purchaseSchema = named('Purchase', {
   // Not describe(): schemas that extend this one would not refer to it.
 }).openapi({ description: 'Times are UTC with milliseconds.' });
 
-/** A purchase in an answer. */
 export type PurchaseBody = z.output<typeof purchaseSchema>;
 
 export const transitionSchema = named('Transition', {

@@ -109,7 +109,7 @@ function fewOf<Item extends z.ZodType>(item: Item, description: string) {
 export const typesField = fewOf(typeField, 'Which events it gets; null for all.');
 
 /** Which events a subscriber gets; what is absent stays as it is, or is all. */
-export function wishFields({ sites }: CheckedAgainst) {
+export function filterFields({ sites }: CheckedAgainst) {
   return {
     types: typesField.nullish(),
     sites: fewOf(siteField(sites), 'Of which sites; null for all.').nullish(),

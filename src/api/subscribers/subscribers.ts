@@ -15,12 +15,12 @@ import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import {
   type CheckedAgainst,
   extraFields,
+  filterFields,
   nameField,
   oneSubscriber,
   secretField,
   subscriberSchema,
   urlField,
-  wishFields,
 } from './fields.ts';
 
 export function mountSubscribers(app: Api, { sql, changes, secrets, settings }: ApiDeps): void {
@@ -36,8 +36,8 @@ export function mountSubscribers(app: Api, { sql, changes, secrets, settings }: 
 
   app.openapi(addRoute(means, known), async (c) => {
     const { types = null, sites = null, states = null, description = null, ...rest } = c.req.valid('json');
-    const wishes = { types: distinct(types), sites: distinct(sites), states: distinct(states), description };
-    const { row, secret } = await addSubscriber(means, { ...rest, ...wishes });
+    const filters = { types: distinct(types), sites: distinct(sites), states: distinct(states), description };
+    const { row, secret } = await addSubscriber(means, { ...rest, ...filters });
     c.header('location', `/v1/subscribers/${row.name}`);
     return c.json({ ...subscriberBody(row, shown), secret }, 201);
   });
@@ -49,8 +49,8 @@ export function mountSubscribers(app: Api, { sql, changes, secrets, settings }: 
 
   app.openapi(changeRoute(known), async (c) => {
     const { types, sites, states, ...rest } = c.req.valid('json');
-    const wishes = { types: distinct(types), sites: distinct(sites), states: distinct(states) };
-    const row = await changeSubscriber(means, c.req.valid('param').id, { ...rest, ...wishes });
+    const filters = { types: distinct(types), sites: distinct(sites), states: distinct(states) };
+    const row = await changeSubscriber(means, c.req.valid('param').id, { ...rest, ...filters });
     return c.json(subscriberBody(row, shown), 200);
   });
 
@@ -90,7 +90,7 @@ const addRoute = (means: Pick<ApiDeps, 'sql' | 'secrets'>, known: CheckedAgainst
       url: urlField(known),
       secret: secretField.optional(),
       ...extraFields,
-      ...wishFields(known),
+      ...filterFields(known),
     }).openapi('NewSubscriber'),
     answers: { 201: jsonAnswer('It was added. Keep the secret.', addedSchema) },
     problems: ['unknown_site', 'subscriber_exists', 'secrets_key_missing', 'secrets_key_wrong'],
@@ -113,7 +113,7 @@ const changeRoute = (known: CheckedAgainst) =>
     body: strict({
       url: urlField(known).optional(),
       ...extraFields,
-      ...wishFields(known),
+      ...filterFields(known),
       status: z.enum(['active', 'off'], { error: 'must be active or off' }).optional(),
     }).openapi('SubscriberChanges'),
     answers: { 200: answer('The subscriber as it is now.') },

@@ -41,7 +41,6 @@ export interface PostOutcome {
   readonly isSent: boolean;
 }
 
-/** The deadline passed. */
 export class DeadlinePassed extends Error {
   readonly code = 'TIMEOUT';
 }

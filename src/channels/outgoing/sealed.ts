@@ -37,7 +37,6 @@ const NO_OPTIONS: SealedOptions = { headers: {}, signingKey: null };
 
 const PREFIX = 'whsec_';
 
-/** A new signing secret. */
 export function newSigningSecret(): string {
   return PREFIX + randomBytes(32).toString('base64');
 }

@@ -1,7 +1,7 @@
 /** Shows one incident: the trouble, the numbers behind it, the likely causes, the alerts, and the owner. */
 
 import { readClock } from '../../actions/database.ts';
-import { learnedLimits } from '../../actions/flow/limits.ts';
+import { learnedLimits } from '../../actions/flow/stay-limits.ts';
 import { incidentDetails } from '../../actions/incidents/body.ts';
 import { type IncidentRow, type IncidentStory, storyOf } from '../../actions/incidents/incidents.ts';
 import { comingEnd, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';

@@ -12,7 +12,7 @@ import { declare } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { findKeys, withoutLoneSecret } from './keys.ts';
 import { type Answered, guessPauses, watchPauses } from './pauses.ts';
-import { createScreen, type Screen } from './screen.ts';
+import { createScreen, type ListenScreen } from './screen.ts';
 import { type Subscribed, subscribe, subscriberName } from './subscription.ts';
 import { leadsBack } from './target.ts';
 
@@ -97,7 +97,7 @@ export const register = declare(
         await aborted(ending.signal);
       } else {
         const showSecret = keys.made !== null && options.forward !== undefined;
-        await listenAs(own, { name, url, secret: keys.secrets[0]!, wishes: options }, { screen, signal, showSecret });
+        await listenAs(own, { name, url, secret: keys.secrets[0]!, filters: options }, { screen, signal, showSecret });
       }
     } finally {
       await server.close();
@@ -110,7 +110,7 @@ export const register = declare(
 interface Listening {
   readonly name: string | null;
   readonly count: number;
-  readonly screen: Screen;
+  readonly screen: ListenScreen;
   readonly answered: Answered;
   readonly ending: AbortController;
 }
@@ -158,7 +158,7 @@ function shownId(id: string | string[]): string {
 async function listenAs(
   context: CliContext,
   subscribed: Subscribed,
-  { screen, signal, showSecret }: { screen: Screen; signal: AbortSignal; showSecret: boolean },
+  { screen, signal, showSecret }: { screen: ListenScreen; signal: AbortSignal; showSecret: boolean },
 ): Promise<void> {
   const subscription = await subscribe(context, subscribed);
   const { name, url, secret } = subscribed;

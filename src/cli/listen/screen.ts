@@ -10,7 +10,7 @@ import { eventLines } from '../purchases/show-event.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { counted, harmlessJson, printable, printLine, styled, toStandardError } from '../terminal/output.ts';
 
-export type Screen = ReturnType<typeof createScreen>;
+export type ListenScreen = ReturnType<typeof createScreen>;
 
 /** A refused request is shown in a line; it may hold anything. */
 const LONGEST_REFUSAL = 300;

@@ -13,7 +13,7 @@ import { commandLine } from '../../domain/values/command-line.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { checked, urlArgument, type WishOptions, wishesOf } from '../subscribers/subscriber-options.ts';
+import { checked, filtersOf, type SubscriberOptions, urlArgument } from '../subscribers/subscriber-options.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { missingDaemon, withDatabase } from '../terminal/database.ts';
 
@@ -21,7 +21,7 @@ export interface Subscribed {
   readonly name: string;
   readonly url: string;
   readonly secret: string;
-  readonly wishes: Pick<WishOptions, 'types' | 'sites' | 'states'>;
+  readonly filters: Pick<SubscriberOptions, 'types' | 'sites' | 'states'>;
 }
 
 /** Long enough for a daemon that has much to do. */
@@ -42,7 +42,7 @@ export async function subscriberName(given: string | true): Promise<string> {
 }
 
 /** Adds the subscriber. Throws AppError when it may not be called, or cannot be added; nothing is left behind then. */
-export async function subscribe(context: CliContext, { name, url, secret, wishes }: Subscribed) {
+export async function subscribe(context: CliContext, { name, url, secret, filters }: Subscribed) {
   const leftOver = await withDatabase(context, async ({ sql, settings }) => {
     const refused = refusedUrl(url, settings.webhooks.apiAllowAddresses, 'api');
     if (refused !== null) {
@@ -51,7 +51,7 @@ export async function subscribe(context: CliContext, { name, url, secret, wishes
         `a daemon may not call ${url}: ${refused.problem.replace(/ If it is meant.*/, '')} Set ${refused.allowing} in this terminal, and for the daemon, which is restarted with it, unless it has it already`,
       );
     }
-    const { types = null, sites = null, states = null } = await wishesOf(sql, wishes);
+    const { types = null, sites = null, states = null } = await filtersOf(sql, filters);
     const description = `purchase-watch listen on ${hostname()}, for as long as it runs`;
     const wanted = { name, url: urlArgument(url, settings), secret, types, sites, states, description };
     await addSubscriber({ sql, secrets: secretsOf(settings) }, wanted);

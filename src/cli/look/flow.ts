@@ -1,7 +1,7 @@
 /** `flow`: how purchases went from state to state in the last hour, and how long they wait in each. */
 
 import { type Flow, readFlow } from '../../actions/flow/flow.ts';
-import { learnedLimits } from '../../actions/flow/limits.ts';
+import { learnedLimits } from '../../actions/flow/stay-limits.ts';
 import { besideWords, stateBoth, statePlace, stateWords } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { relative } from '../../domain/values/relative-time.ts';

@@ -168,7 +168,7 @@ function stateArgument(text: string, suggest: (given: string, known: readonly st
 async function limitsAt(context: CliContext, sites: readonly string[]): Promise<LearnedAt | null> {
   const [{ withDatabase }, { learnedLimits }] = await Promise.all([
     import('../terminal/database.ts'),
-    import('../../actions/flow/limits.ts'),
+    import('../../actions/flow/stay-limits.ts'),
   ]);
   try {
     const work = ({ sql, settings }: OpenDatabase) => learnedLimits(sql, settings.policy);

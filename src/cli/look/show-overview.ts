@@ -13,6 +13,7 @@ import {
   waitingOf,
 } from '../../actions/overview/overview.ts';
 import { healthBody } from '../../actions/subscribers/body.ts';
+import { ON_THEIR_WAY } from '../../domain/explain/poll.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { SINGLES_FIRST, withinText } from '../../domain/polling/first-polls.ts';
 import { unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
@@ -32,8 +33,6 @@ import { requireSite } from '../terminal/site.ts';
 import { printTable } from '../terminal/table.ts';
 import { printSiteCalls, printSites } from './show-sites.ts';
 
-/** Polls that are late by less than this are merely on their way. */
-const LATE = 5_000;
 /** Needs that are listed below the headline. */
 const MOST_NEEDS = 10;
 
@@ -111,10 +110,10 @@ function incidentText(incident: IncidentRow, now: Instant): string {
   return `${what}${critical}${end === null ? '' : `; ${end}`}${careOf(incident, now)}`;
 }
 
-function printPolling(context: CliContext, { sites, lags, firsts, daemons, silence, now }: Overview): void {
+function printPolling(context: CliContext, { sites, lags, firsts, replicas, silence, now }: Overview): void {
   printLine(context);
   const lag = totalLag(lags);
-  const late = lag.due > 0 && lag.oldest > LATE;
+  const late = lag.due > 0 && lag.oldest > ON_THEIR_WAY;
   const due = late
     ? styled(
         context,
@@ -134,8 +133,8 @@ function printPolling(context: CliContext, { sites, lags, firsts, daemons, silen
     printLine(context, `         ${text}; ${SINGLES_FIRST}`);
   }
   const missing = silence.takesWrites ? NO_DAEMON : unwritableAdvice(silence);
-  if (daemons.length === 0) printLine(context, `daemon   ${styled(context, 'yellow', missing)}`);
-  for (const { id, startedAt, shards } of daemons) {
+  if (replicas.length === 0) printLine(context, `daemon   ${styled(context, 'yellow', missing)}`);
+  for (const { id, startedAt, shards } of replicas) {
     printLine(context, `daemon   ${id}, started ${relative(startedAt, now)}, owns ${shards} of 64 shards`);
   }
 }

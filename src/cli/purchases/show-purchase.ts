@@ -1,6 +1,6 @@
 /** Shows one purchase: what is known, how it changed, and who got its events. */
 
-import { learnedLimits } from '../../actions/flow/limits.ts';
+import { learnedLimits } from '../../actions/flow/stay-limits.ts';
 import { purchaseBody, transitionBody } from '../../actions/purchases/body.ts';
 import {
   deliveriesOfPurchase,

@@ -3,7 +3,7 @@
 import type { Sql } from '../../actions/database.ts';
 import { stopSite } from '../../actions/purchases/many.ts';
 import { countPolled, countPurchases, stopPurchase } from '../../actions/purchases/purchases.ts';
-import { livingDaemons } from '../../actions/running-daemons.ts';
+import { runningReplicas } from '../../actions/running-replicas.ts';
 import { listSites } from '../../actions/sites/sites.ts';
 import { unnamedSiteText, unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
 import { AppError } from '../../domain/values/errors.ts';
@@ -92,12 +92,12 @@ async function printWatched(context: CliContext, sql: Sql, site: string, silent:
     site,
     sites.map(({ name }) => name),
   );
-  const [count, groups, daemons] = await Promise.all([countPolled(sql, site), countPurchases(sql), livingDaemons(sql)]);
+  const [count, groups, replicas] = await Promise.all([countPolled(sql, site), countPurchases(sql), runningReplicas(sql)]);
   if (silent) return count;
   const registered = groups.reduce((sum, group) => sum + (group.site === site ? group.count : 0), 0);
   const ended = count === 0 && registered > 0 ? ` (${counted(registered, 'purchase')} of it ended before)` : '';
   printLine(context, `${counted(count, 'purchase')} of site ${site} ${count === 1 ? 'is' : 'are'} watched${ended}.`);
-  const names = daemons.filter(({ named }) => named !== null && site in named.sites).length;
+  const names = replicas.filter(({ named }) => named !== null && site in named.sites).length;
   if (names > 0) {
     const text = `Site ${site} is in the settings of ${counted(names, 'running daemon')}: it is polled, and takes registrations as before, whatever unwatch stops. To end the site, take it out of the settings first.`;
     printText(context, text);

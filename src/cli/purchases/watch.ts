@@ -9,7 +9,7 @@ import {
   register as registerPurchases,
 } from '../../actions/registrations/register.ts';
 import { checkRegistration, type Defaults } from '../../actions/registrations/registrations.ts';
-import { daemonsDiffer, livingDaemons } from '../../actions/running-daemons.ts';
+import { replicasDiffer, runningReplicas } from '../../actions/running-replicas.ts';
 import { listSites, type SiteRow } from '../../actions/sites/sites.ts';
 import { type FirstPolls, longestFirstPolls, SINGLES_FIRST, withinText } from '../../domain/polling/first-polls.ts';
 import { NO_DAEMON } from '../../domain/replicas/daemon-silence.ts';
@@ -113,7 +113,7 @@ async function watchIds(context: CliContext, sql: Sql, { ids, file, json, defaul
     watchedAgain: watchedAgain + (fromFile?.counts.watchedAgain ?? 0),
     rejected: fromFile?.counts.rejected ?? 0,
   };
-  const daemons = await livingDaemons(sql);
+  const replicas = await runningReplicas(sql);
   const isBulk = counts.created + counts.existing > MOST_SINGLE;
   const firsts = isBulk ? longestFirstPolls(await firstPolls(sql)) : null;
   if (json)
@@ -122,9 +122,9 @@ async function watchIds(context: CliContext, sql: Sql, { ids, file, json, defaul
       purchases: registrations.map(({ purchaseId }, index) => ({ purchaseId, result: answers[index]! })),
       ...(fromFile === null ? {} : { problems: fromFile.problems }),
       ...(firsts === null ? {} : { firstPolls: { waiting: firsts.waiting, withinMs: firsts.within } }),
-      daemons: daemons.length,
+      replicas: replicas.length,
     });
-  else if (!quiet) printResult(context, counts, { summarized: fromFile !== null || !isListed, daemons, firsts });
+  else if (!quiet) printResult(context, counts, { summarized: fromFile !== null || !isListed, replicas, firsts });
   refuse(counts);
 }
 
@@ -167,18 +167,18 @@ async function watchFile(
 
 interface Result {
   readonly summarized: boolean;
-  readonly daemons: Awaited<ReturnType<typeof livingDaemons>>;
+  readonly replicas: Awaited<ReturnType<typeof runningReplicas>>;
   readonly firsts: FirstPolls | null;
 }
 
-function printResult(context: CliContext, counts: RegistrationCounts, { summarized, daemons, firsts }: Result): void {
+function printResult(context: CliContext, counts: RegistrationCounts, { summarized, replicas, firsts }: Result): void {
   const again = counts.watchedAgain === 0 ? '' : `, ${counts.watchedAgain} of them watched again`;
   const registered = counts.created + counts.existing;
   if (summarized && registered + counts.rejected > 0) printLine(context, `${summary(counts)}${again}`);
   if (registered === 0) return;
-  if (daemons.length === 0) printLine(context, styled(context, 'yellow', `Registered, but ${NO_DAEMON}.`));
+  if (replicas.length === 0) printLine(context, styled(context, 'yellow', `Registered, but ${NO_DAEMON}.`));
   else if (counts.created + counts.watchedAgain > 0)
-    printLine(context, styled(context, 'gray', whenPolled(firsts, daemonsDiffer(daemons)?.turns ?? null)));
+    printLine(context, styled(context, 'gray', whenPolled(firsts, replicasDiffer(replicas)?.turns ?? null)));
 }
 
 /** `firsts`: how many first polls are to come, after a bulk registration. */

@@ -1,6 +1,6 @@
 /** `why`: why a purchase has (not) been polled, flagged or announced. */
 
-import { learnedLimits } from '../../actions/flow/limits.ts';
+import { learnedLimits } from '../../actions/flow/stay-limits.ts';
 import { explain, explanationBody } from '../../actions/purchases/why.ts';
 import { unknownText } from '../../actions/subscribers/subscribers.ts';
 import { AppError } from '../../domain/values/errors.ts';

@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Sql } from '../../actions/database.ts';
-import { livingReplicas } from '../../actions/running-daemons.ts';
+import { livingReplicas } from '../../actions/running-replicas.ts';
 import { describeSettings } from '../../config/describe.ts';
 import { loadSettings } from '../../config/load-settings.ts';
 import { markdownReference, publishedSchema } from '../../config/reference.ts';
@@ -76,12 +76,12 @@ const TAKEN_WITHIN: Milliseconds = 30_000;
 
 /** Asks every daemon of this machine to read its settings again, and waits until each runs with them. */
 async function reloadDaemons(context: CliContext, sql: Sql): Promise<void> {
-  const daemons = await livingReplicas(sql);
-  const here = daemons.flatMap(({ id, process: identity }) => {
+  const replicas = await livingReplicas(sql);
+  const here = replicas.flatMap(({ id, process: identity }) => {
     const pid = runningPid(identity);
     return pid === null ? [] : [{ id, identity, pid }];
   });
-  const elsewhere = daemons.filter(({ id, process: identity }) => !isGone(identity) && !here.some((each) => each.id === id));
+  const elsewhere = replicas.filter(({ id, process: identity }) => !isGone(identity) && !here.some((each) => each.id === id));
   if (elsewhere.length > 0)
     printRemark(
       context,

@@ -1,5 +1,5 @@
 /** The scripts: each walks the typed words to a place, and offers what may follow there. They start no process. */
-import type { Flag, Place, Word } from './words.ts';
+import type { CommandWords, Flag, Word } from './words.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
@@ -8,11 +8,11 @@ export type Shell = (typeof SHELLS)[number];
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 const texts = (words: readonly Word[]): string => words.map(({ text }) => text).join(' ');
 const longOnes = (flags: readonly Flag[]): Flag[] => flags.filter(({ text }) => text.startsWith('--'));
-const naming = ({ paths }: Place): string => paths[0]!;
+const naming = ({ paths }: CommandWords): string => paths[0]!;
 const HEAD = '# Made by "purchase-watch completion"; make it again after an upgrade.';
 
 /** Lines of a `case` of bash and zsh that go from a place and a word to the place below it. */
-function steps(places: readonly Place[]): string {
+function steps(places: readonly CommandWords[]): string {
   return places
     .filter((place) => naming(place) !== '')
     .map((place) => {
@@ -24,7 +24,7 @@ function steps(places: readonly Place[]): string {
 }
 
 /** Lines of a `case` that offer the value of an option. */
-function values(places: readonly Place[], offer: (value: Exclude<Flag['value'], null>) => string): string {
+function values(places: readonly CommandWords[], offer: (value: Exclude<Flag['value'], null>) => string): string {
   return places
     .flatMap((place) =>
       place.flags.flatMap(({ text, value }) =>
@@ -34,7 +34,7 @@ function values(places: readonly Place[], offer: (value: Exclude<Flag['value'], 
     .join('\n');
 }
 
-function bash(places: readonly Place[]): string {
+function bash(places: readonly CommandWords[]): string {
   const offers = places.map(
     (place) =>
       `    ${quoted(naming(place))}) words=${quoted(texts(place.words))} flags=${quoted(texts(longOnes(place.flags)))} ;;`,
@@ -70,7 +70,7 @@ complete -F _purchase_watch purchase-watch
 `;
 }
 
-function zsh(places: readonly Place[]): string {
+function zsh(places: readonly CommandWords[]): string {
   const described = (words: readonly Word[]) =>
     words.map(({ text, means }) => quoted(means === '' ? text : `${text}:${means}`)).join(' ');
   const offers = places.map(
@@ -106,9 +106,9 @@ fi
 `;
 }
 
-function fish(places: readonly Place[]): string {
+function fish(places: readonly CommandWords[]): string {
   const quote = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
-  const line = (place: Place, rest: string, { means }: Pick<Word, 'means'>): string =>
+  const line = (place: CommandWords, rest: string, { means }: Pick<Word, 'means'>): string =>
     `complete -c purchase-watch -n ${quote(`__purchase_watch_at "${naming(place)}"`)} ${rest}${means === '' ? '' : ` -d ${quote(means)}`}`;
   const takes = ({ value }: Flag): string => {
     if (value === null) return '';
@@ -139,7 +139,6 @@ ${lines.join('\n')}
 
 const SCRIPTS = { bash, zsh, fish };
 
-/** The script that a shell loads. */
-export function scriptFor(shell: Shell, places: readonly Place[]): string {
+export function scriptFor(shell: Shell, places: readonly CommandWords[]): string {
   return SCRIPTS[shell](places);
 }

@@ -1,7 +1,6 @@
 /** The words and flags that may follow each command, read from the declarations of the commands. */
 import type { Argument, Command, Option } from 'commander';
 
-/** A word, and its meaning. */
 export interface Word {
   readonly text: string;
   readonly means: string;
@@ -13,7 +12,7 @@ export interface Flag extends Word {
 }
 
 /** A command, or the program itself. */
-export interface Place {
+export interface CommandWords {
   /** The words typed up to here, such as `incidents show`, by every name of the command; the empty text for the program. */
   readonly paths: readonly string[];
   readonly words: readonly Word[];
@@ -21,11 +20,11 @@ export interface Place {
 }
 
 /** The program and all that is below it; the first path of a place is the one that names it. */
-export function placesOf(program: Command): Place[] {
+export function placesOf(program: Command): CommandWords[] {
   return below(program, ['']);
 }
 
-function below(command: Command, paths: readonly string[]): Place[] {
+function below(command: Command, paths: readonly string[]): CommandWords[] {
   const help = command.createHelp();
   const commands = help.visibleCommands(command);
   const words = commands.map((each) => ({ text: each.name(), means: each.summary() }));

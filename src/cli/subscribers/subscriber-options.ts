@@ -14,7 +14,7 @@ import type { Given } from '../terminal/command.ts';
 const EITHER_HEADERS = 'Give headers or take them away, not both.';
 
 /** Which events are wanted, and in which form. */
-export const WISH_OPTIONS = [
+export const SUBSCRIBER_OPTIONS = [
   ['--types <list>', 'types of events, separated by commas, or all'],
   ['--sites <list>', 'sites, separated by commas, or all'],
   ['--states <list>', 'states a purchase changed to, by name or number, or all'],
@@ -46,7 +46,7 @@ export const NO_HEADER_OPTION = [
   },
 ] as const;
 
-export type WishOptions = Given<typeof WISH_OPTIONS>;
+export type SubscriberOptions = Given<typeof SUBSCRIBER_OPTIONS>;
 
 /** The meaning of an option's value; throws AppError that names the option. */
 export function checked<T>(option: string, found: Checked<T>): T {
@@ -62,15 +62,14 @@ function listed<T>(option: string, text: string | undefined, read: (item: string
   return [...new Set(items)];
 }
 
-/** Types of events from an option. */
 export function typesOption(text: string | undefined): string[] | null | undefined {
   return listed('--types', text, readType);
 }
 
 /** Which events are wanted, from the options given; an absent option is undefined. */
-export async function wishesOf(
+export async function filtersOf(
   sql: Sql,
-  { types, sites, states, description }: Pick<WishOptions, 'types' | 'sites' | 'states' | 'description'>,
+  { types, sites, states, description }: Pick<SubscriberOptions, 'types' | 'sites' | 'states' | 'description'>,
 ) {
   const known = sites === undefined ? [] : (await listSites(sql)).filter(({ configured }) => configured).map(({ name }) => name);
   if (description !== undefined && description.length > LONGEST_DESCRIPTION) {
@@ -93,7 +92,7 @@ export function extrasOf({
   header,
   asymmetric,
 }: {
-  format?: WishOptions['format'];
+  format?: SubscriberOptions['format'];
   header?: readonly string[] | false;
   asymmetric?: boolean;
 }): ReceiverOptions {

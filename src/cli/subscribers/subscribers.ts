@@ -29,7 +29,7 @@ import { FROM_ELSEWHERE, hasQuery, secretValue } from '../terminal/secret-option
 import { printTable } from '../terminal/table.ts';
 import { printReasons, statusWord } from './show-health.ts';
 import { listed, printSubscriber } from './show-subscriber.ts';
-import { checked, extrasOf, NO_HEADER_OPTION, urlArgument, WISH_OPTIONS, wishesOf } from './subscriber-options.ts';
+import { checked, extrasOf, filtersOf, NO_HEADER_OPTION, SUBSCRIBER_OPTIONS, urlArgument } from './subscriber-options.ts';
 import { test } from './test-subscriber.ts';
 
 /** With what subscribers are changed, and what is needed to show their addresses. */
@@ -75,7 +75,7 @@ const add = onDatabase(
     summary: 'add one; its secret is shown once',
     arguments: [NAME, ['<url>', `its address; ${FROM_ELSEWHERE}`]],
     options: [
-      ...WISH_OPTIONS,
+      ...SUBSCRIBER_OPTIONS,
       ['--asymmetric', 'sign with an ed25519 key beside the secret, and show its public key'],
       ['--secret <whsec>', 'a signing secret of your own', { isSecret: () => true }],
       JSON_OPTION,
@@ -84,7 +84,7 @@ const add = onDatabase(
   },
   async (context, { name, url, json, secret: own, ...options }, database) => {
     const { means, addresses } = meansOf(database);
-    const { types = null, sites = null, states = null, description = null } = await wishesOf(database.sql, options);
+    const { types = null, sites = null, states = null, description = null } = await filtersOf(database.sql, options);
     const address = await secretValue(context, 'the address', url);
     const wanted = { name: checked('the name', readName(name)), url: urlArgument(address, database.settings) };
     const { row, secret } = await addSubscriber(means, {
@@ -112,7 +112,7 @@ const change = onDatabase(
     arguments: [NAME],
     options: [
       ['--url <url>', 'another address', { isSecret: hasQuery }],
-      ...WISH_OPTIONS,
+      ...SUBSCRIBER_OPTIONS,
       NO_HEADER_OPTION,
       ['--asymmetric', 'sign with an ed25519 key beside the secret'],
       ['--no-asymmetric', 'sign with the secret only'],
@@ -123,9 +123,9 @@ const change = onDatabase(
   },
   async (context, { name, json, url, status, ...options }, database) => {
     const { means, addresses } = meansOf(database);
-    const wishes = await wishesOf(database.sql, options);
+    const filters = await filtersOf(database.sql, options);
     const address = url === undefined ? undefined : urlArgument(url, database.settings);
-    const changes = { ...wishes, ...extrasOf(options), url: address, status };
+    const changes = { ...filters, ...extrasOf(options), url: address, status };
     if (Object.values(changes).every((value) => value === undefined)) {
       throw new AppError('invalid', 'nothing to change was given; "purchase-watch subscribers change --help" shows what can be');
     }

@@ -11,7 +11,6 @@ import { declare, group, type Register } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { counted, printJson, printLine, printRemark, styled } from '../terminal/output.ts';
 
-/** The command of a kind. */
 export function registerKind(kind: PeopleKind): Register {
   const { title, variable, showsPresent } = PEOPLE_KINDS[kind];
   const [count, examplesOf] = showsPresent

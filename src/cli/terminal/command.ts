@@ -73,7 +73,6 @@ export interface Declared<Arguments extends ParameterParts, Options extends Para
   readonly options?: Options;
 }
 
-/** Declares a command to commander. */
 export type Register = (command: Command, context: CliContext) => void;
 
 /** A command that runs with the values of its arguments and options. */

@@ -2,7 +2,7 @@
 
 import { join, resolve } from 'node:path';
 import { heldText, type Sql } from '../../actions/database.ts';
-import { daemonSilence, livingDaemons, otherSettings } from '../../actions/running-daemons.ts';
+import { daemonSilence, otherSettings, runningReplicas } from '../../actions/running-replicas.ts';
 import { connectForCommand, describeConnectionError, isUsable, missingRight, schemaStatus } from '../../actions/setup/connect.ts';
 import { loadSettings } from '../../config/load-settings.ts';
 import type { Settings } from '../../config/settings.ts';
@@ -121,5 +121,5 @@ async function remarkOtherSettings(
 
 /** Why no daemon is alive and what to do; null while one is. */
 export async function missingDaemon(sql: Sql): Promise<string | null> {
-  return (await livingDaemons(sql)).length > 0 ? null : noDaemonText(await daemonSilence(sql));
+  return (await runningReplicas(sql)).length > 0 ? null : noDaemonText(await daemonSilence(sql));
 }

@@ -151,7 +151,6 @@ export const baseUrl = textKind(
   { write: shownAddress, isAddress: true },
 );
 
-/** The address of a receiver. */
 export const receiverUrl = textKind(
   'an http or https address without credentials and fragment',
   { pattern: orPlaceholder('https?://[^#]+') },

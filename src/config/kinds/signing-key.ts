@@ -22,7 +22,6 @@ export function readSigningKey(text: string): KeyObject | null {
   return bytes.length === BYTES || publicBytes(key).equals(bytes.subarray(BYTES)) ? key : null;
 }
 
-/** A new private key. */
 export function newSigningKey(): string {
   const der = generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' });
   return PRIVATE + der.subarray(PKCS8.length).toString('base64');

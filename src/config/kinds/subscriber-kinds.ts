@@ -35,7 +35,6 @@ function brokerUrl(value: string): string | undefined {
   }
 }
 
-/** The address of a subscriber. */
 export const subscriberUrl = textKind(
   'an http or https address without credentials and fragment, or a broker without query: nats, tls (NATS with TLS), amqp or amqps (RabbitMQ), its credentials percent-encoded (%2F for /, %40 for @, %23 for #), several servers separated by commas',
   { pattern: orPlaceholder('(?:https?|nats|tls|amqps?)://[^#]+') },
@@ -51,7 +50,6 @@ export const signingKey = textKind(
   { secret: true },
 );
 
-/** The value of a header. */
 export const headerValue = textKind(HEADER_VALUE, { minLength: 1 }, isHeaderValue, { secret: true });
 
 /** A certificate or key as text. Whether it is a good one shows when both are used together. */

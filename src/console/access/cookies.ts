@@ -8,7 +8,7 @@ import { SESSION_LIFETIME } from './sessions.ts';
 
 const SESSION = 'purchase_watch_session';
 /** A person's choices that browsers keep, by the end of the cookie's name. */
-export type Choice = 'theme' | 'zone' | 'name';
+export type KeptChoice = 'theme' | 'zone' | 'name';
 const CHOICE_KEPT = 365 * DAY;
 
 /** Where cookies hold. */
@@ -55,12 +55,12 @@ export function dropSession(c: Context, scope: CookieScope): void {
 }
 
 /** The choice that a person made before, from the request's cookie; null where the person made none. */
-export function choiceOf(c: Context, choice: Choice): string | null {
+export function choiceOf(c: Context, choice: KeptChoice): string | null {
   return getCookie(c, `purchase_watch_${choice}`) ?? null;
 }
 
 /** Has the browser keep the choice for a year; null removes it. */
-export function keepChoice(c: Context, choice: Choice, value: string | null, scope: CookieScope): void {
+export function keepChoice(c: Context, choice: KeptChoice, value: string | null, scope: CookieScope): void {
   const name = `purchase_watch_${choice}`;
   if (value === null) deleteCookie(c, name, optionsOf(scope));
   else setCookie(c, name, value, { ...optionsOf(scope), maxAge: CHOICE_KEPT / SECOND });

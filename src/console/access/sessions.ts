@@ -73,7 +73,6 @@ export function createSessions({ reads, changes }: { reads: Sql; changes: Sql },
       return new Set(rows.filter(isOpen).map(({ id }) => id));
     },
     end: (token: string): Promise<void> => endSession(changes, hashOf(token)),
-    /** Ends all sessions of a key. */
     endAll: async (keyName: string | null): Promise<void> => void (await endSessionsOf(changes, named(keyName).name)),
   };
 }

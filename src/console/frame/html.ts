@@ -9,7 +9,6 @@ export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
 /** Markup that this program wrote; never for text that came from outside. */
 export const trusted: (markup: string) => HtmlEscapedString = raw;
 
-/** Nothing. */
 export const NOTHING: HtmlEscapedString = raw('');
 
 const NO_BREAK = '\u00a0';

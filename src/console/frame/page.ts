@@ -67,7 +67,6 @@ ${content}
 `;
 }
 
-/** A page of the console. */
 export function pageOf(view: View, frame: Frame): Html {
   const { base, theme } = frame;
   return documentOf(

@@ -9,7 +9,7 @@ export interface Tried {
   readonly refusal: Pick<ApiRefusal, 'message' | 'errors' | 'status'> | null;
 }
 
-export interface Field {
+export interface FormField {
   /** As the API names it: what the API says of a field is shown beside that field. */
   readonly name: string;
   readonly label: string;
@@ -32,7 +32,7 @@ export interface Choice {
 }
 
 /** A control with its label. The first control of a page that was refused has the focus, and its problem stands below it. */
-export function field({ label, hint, ...given }: Field): Html {
+export function field({ label, hint, ...given }: FormField): Html {
   const { name, tried } = given;
   const isWrong = problemOf(name, tried) !== null;
   return html`<div class="field"><label>${label}${control(given, isWrong)}${hint !== undefined && html`<small class="small">${hint}</small>`}</label>${problemNote(name, label, tried)}</div>`;
@@ -56,7 +56,7 @@ export function problemNote(name: string, label: string, tried: Tried): Html {
 }
 
 function control(
-  { name, tried, placeholder, isRequired, longest, isLong, rows, choices }: Omit<Field, 'label' | 'hint'>,
+  { name, tried, placeholder, isRequired, longest, isLong, rows, choices }: Omit<FormField, 'label' | 'hint'>,
   isWrong: boolean,
 ): Html {
   const value = tried.values[name] ?? '';

@@ -42,7 +42,6 @@ export function written(text: string): Html {
 /** A term and what it is; false: left out. */
 export type Fact = readonly [term: string, is: Html | string] | false;
 
-/** Pairs of a term and what it is. */
 export function facts(pairs: readonly Fact[]): Html {
   return html`<dl class="facts">${pairs.map((pair) => pair && html`<dt>${pair[0]}</dt><dd>${pair[1]}</dd>`)}</dl>`;
 }

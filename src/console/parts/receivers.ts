@@ -22,7 +22,6 @@ export function isHeld({ health }: Pick<Receiver, 'health'>): boolean {
 
 const HEALTH_SHAPES = { ok: 'ok', failing: 'warning', unreached: 'warning', paused: 'paused', off: 'off' } as const;
 
-/** The receiver's health in one word. */
 export function healthMark({ health }: Pick<Receiver, 'health'>): Html {
   return status(HEALTH_SHAPES[health.status], health.status);
 }

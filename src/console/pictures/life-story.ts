@@ -31,7 +31,6 @@ export interface Life {
 
 /** Rows of states that a picture has at most. */
 const MOST_STAYS = 12;
-/** Rows of subscribers. */
 const MOST_SUBSCRIBERS = 12;
 
 /** The life of a purchase that was seen at least once; null before. */

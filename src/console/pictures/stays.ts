@@ -9,7 +9,6 @@ export interface Change {
   readonly notAfter: Instant;
 }
 
-/** One stay in a state. */
 export interface Stay {
   readonly sequence: number;
   readonly state: { readonly value: number; readonly name: string };

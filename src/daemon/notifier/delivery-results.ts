@@ -14,7 +14,7 @@ import type { Recipient, Subscriber } from './subscribers/subscriber.ts';
 import type { SubscriberPauses } from './subscribers/subscriber-pauses.ts';
 
 /** After so many failures on the schedule a delivery ranks behind new ones. */
-const LATE = 2;
+const RANKS_BEHIND = 2;
 /** Pauses between tries to write results: short after a brief failure, long enough not to load a database that is in trouble. */
 const FIRST_REST: Milliseconds = 500;
 const LONGEST_REST: Milliseconds = 15_000;
@@ -57,7 +57,7 @@ export function settlementOf(
     return { ...failed, status: 'pending', fault: 'receiver', isUncounted: true, dueAt };
   }
   const again = nextAttempt({ schedule, attempts, now, retryAfter: result.retryAfter, spread });
-  const rank: Rank = delivery.rank === REPLAYED ? REPLAYED : attempts >= LATE ? 1 : 0;
+  const rank: Rank = delivery.rank === REPLAYED ? REPLAYED : attempts >= RANKS_BEHIND ? 1 : 0;
   return { ...failed, status: again === null ? 'exhausted' : 'pending', dueAt: again ?? now, rank, fault: 'receiver' };
 }
 

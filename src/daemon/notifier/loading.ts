@@ -23,7 +23,7 @@ interface LoadingOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'ownership
 /** Without a wake-up, the loop loads this often. */
 export const SWEEP: Milliseconds = 5_000;
 /** While there is more to load, the loop runs again after this. */
-const SOON: Milliseconds = 5;
+const WHILE_MORE: Milliseconds = 5;
 const WAITING_FOR_EARLIER: Milliseconds = 50;
 
 export function createLoading(options: LoadingOptions) {
@@ -69,10 +69,10 @@ export function createLoading(options: LoadingOptions) {
     const active = knownSubscribers.active();
     const parties = knownSubscribers.count();
     // More is waiting but nothing could be loaded: earlier deliveries are being put off or sent.
-    if (active.some((subscriber) => loader.wants(subscriber, parties))) return added > 0 ? SOON : WAITING_FOR_EARLIER;
+    if (active.some((subscriber) => loader.wants(subscriber, parties))) return added > 0 ? WHILE_MORE : WAITING_FOR_EARLIER;
     const now = clock.now();
     const pauses = active.map(({ health }) => pausedUntil(health, now) ?? Number.POSITIVE_INFINITY);
-    return Math.min(Math.max(Math.min(retryTimes.next(), ...pauses) - now, SOON), SWEEP);
+    return Math.min(Math.max(Math.min(retryTimes.next(), ...pauses) - now, WHILE_MORE), SWEEP);
   };
 
   return {

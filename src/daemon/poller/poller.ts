@@ -41,7 +41,7 @@ interface PollerOptions
 /** Without a wake-up, the loop looks for changes from outside this often: a lost notification costs this much at most. */
 const SWEEP: Milliseconds = 5_000;
 /** While there is more to load, the loop runs again after this. */
-const SOON: Milliseconds = 20;
+const WHILE_MORE: Milliseconds = 20;
 /** Pause of the loop while memory is full and polls make room. */
 const MAKING_ROOM: Milliseconds = 250;
 const LEAST_CAPACITY = 100;
@@ -100,7 +100,7 @@ export function createPoller(options: PollerOptions) {
       const more = await loader.load();
       starting ??= startUntilStopped();
       rest.wake();
-      if (more) return SOON;
+      if (more) return WHILE_MORE;
       return [...windows.values()].some((window) => window.pressed()) ? MAKING_ROOM : SWEEP;
     },
     /**

@@ -15,7 +15,6 @@ const SWEEP: Milliseconds = 60_000;
 const OVERLAP = 100;
 const MOST_AT_ONCE = 5_000;
 
-/** Nothing was read. */
 export function createErasures({ sql, parts }: ErasuresOptions) {
   let last: number | null = null;
   /** Begins after the last erasure that the database knows; to be called before anything is loaded. */

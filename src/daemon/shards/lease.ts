@@ -2,8 +2,6 @@
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { FollowingClock } from '../../runtime/clock.ts';
 
-export type Lease = ReturnType<typeof createLease>;
-
 const RENEW_EVERY: Milliseconds = 2_000;
 
 /** How often a lease is renewed, and how long it is: an attempt that began in time ends in time, although a few renewals failed. */

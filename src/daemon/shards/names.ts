@@ -29,7 +29,7 @@ interface NamesOptions extends Pick<Deps, 'sql' | 'log' | 'replica'> {
 }
 
 /** While something is unnamed or differs, and otherwise. */
-const SOON: Milliseconds = 10_000;
+const WHILE_DIFFERENT: Milliseconds = 10_000;
 const EVERY: Milliseconds = 30_000;
 /** A rolling deploy of a few replicas is over by then. */
 const DIFFER_FOR: Milliseconds = 5 * 60_000;
@@ -66,7 +66,7 @@ export function createNames({ sql, clock, log, replica, naming, settings }: Name
       const { others, isUnnamed } = await followNames(sql, { ...naming, replica });
       compare(others);
       sayUnnamed(isUnnamed ? await readUnnamed(sql) : []);
-      return said.size > 0 || differing.found().length > 0 ? SOON : EVERY;
+      return said.size > 0 || differing.found().length > 0 ? WHILE_DIFFERENT : EVERY;
     },
     /** The trouble to alert people about: settings that differ for long. */
     troubles: (): readonly TroubleSeen[] =>

@@ -20,7 +20,7 @@ import type { FollowingClock } from '../../runtime/clock.ts';
 import type { Deps } from '../deps.ts';
 import { createDatabaseChange, type DatabaseChangeOptions } from './database-change.ts';
 import { createHeldShards, type HeldShards } from './held-shards.ts';
-import { createLease, type Lease } from './lease.ts';
+import { createLease } from './lease.ts';
 import { createOtherReplicas } from './other-replicas.ts';
 import { createPart } from './part.ts';
 import type { SkippedTimeKeeper } from './skipped-time.ts';
@@ -55,7 +55,7 @@ const BACK = 'check the time synchronisation of the database host; polls and del
 const EVERY_SHARD = Array.from({ length: SHARDS }, (_, shard) => shard);
 
 /** Renews this replica's lease, and keeps memory in line with the rows that the renewal reads. */
-function createRenewing(options: OwnershipOptions, shards: HeldShards, lease: Lease) {
+function createRenewing(options: OwnershipOptions, shards: HeldShards, lease: ReturnType<typeof createLease>) {
   const { sql, clock, log, replica, ttl, skippedTime, onNotificationQueue } = options;
   const database = createDatabaseChange(options);
   /** When this replica's row was inserted, as of the last renewal whose holdings count. */

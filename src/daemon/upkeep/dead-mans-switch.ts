@@ -9,38 +9,46 @@ import { hasBegun, reasonToWithhold } from '../../domain/replicas/dead-mans-swit
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { DIRECT, type Way } from '../../domain/values/way.ts';
 import { LEASES } from '../../postgres/migrations/names.ts';
-import { channelsForPeople, noteHeartbeat } from '../../postgres/shards/dead-mans-switch.ts';
+import { channelsForPeople, noteSwitchCall } from '../../postgres/shards/dead-mans-switch.ts';
 import { takeLease } from '../../postgres/shards/leases.ts';
 import { connectBy, ProxyFailed } from '../../runtime/http/tunnel.ts';
 import type { Health } from '../../runtime/loops/health.ts';
 import type { Deps } from '../deps.ts';
 
-interface HeartbeatOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'replica'> {
-  /** A secret: with it anyone can keep the alarm quiet. The operator sets it, so it may be any address. */
-  readonly url: string;
-  /** Directly unless given. */
-  readonly way?: Way;
-  /** The loops of this process. */
-  readonly health: Pick<Health, 'seen'>;
-  /** How many messages an hour each channel for people may get, by its subscriber's name. */
-  readonly ceilings: ReadonlyMap<string, number>;
-  readonly timeout?: Milliseconds;
-}
-
 const EVERY: Milliseconds = 60_000;
-const SOON: Milliseconds = 1_000;
+/** Until the loops have done their first work, which takes a few seconds. */
+const UNTIL_BEGUN: Milliseconds = 1_000;
 /** When it could not be called, or another replica calls it: soon enough that one lost packet is no alarm. */
 const AGAIN: Milliseconds = 15_000;
 const TIMEOUT: Milliseconds = 10_000;
 
-export function createHeartbeat(options: HeartbeatOptions) {
-  const { sql, clock, log, replica, url, health, ceilings, way = DIRECT, timeout = TIMEOUT } = options;
+/**
+ * `url` is a secret (with it anyone can keep the alarm quiet) and may be any address, because the operator sets it; `ceilings`: how
+ * many messages an hour each channel for people may get, by its subscriber's name.
+ */
+export function createDeadMansSwitch({
+  sql,
+  clock,
+  log,
+  replica,
+  url,
+  health,
+  ceilings,
+  way = DIRECT,
+  timeout = TIMEOUT,
+}: Pick<Deps, 'sql' | 'clock' | 'log' | 'replica'> & {
+  url: string;
+  way?: Way;
+  health: Pick<Health, 'seen'>;
+  ceilings: ReadonlyMap<string, number>;
+  timeout?: Milliseconds;
+}) {
   const agent = new Agent({ connect: connectBy(way, { timeout }) });
   const startedAt = clock.monotonic();
   /** The last line logged, so that each is logged once. */
   let logged: string | null = null;
   let closed = false;
-  const say = (event: 'heartbeat.withheld' | 'heartbeat.failed', detail: string): void => {
+  const say = (event: 'dead_mans_switch.withheld' | 'dead_mans_switch.failed', detail: string): void => {
     if (logged !== event + detail && !closed) log.warn({ detail }, event);
     logged = event + detail;
   };
@@ -69,21 +77,21 @@ export function createHeartbeat(options: HeartbeatOptions) {
         return AGAIN;
       }
       // Right after the start nothing is wrong yet.
-      if (!hasBegun(health.seen(), clock.monotonic() - startedAt)) return SOON;
+      if (!hasBegun(health.seen(), clock.monotonic() - startedAt)) return UNTIL_BEGUN;
       const now = clock.now();
       const reason = reasonToWithhold(health.seen(), await channelsForPeople(sql, now, ceilings), now);
       if (reason !== null) {
-        say('heartbeat.withheld', reason);
+        say('dead_mans_switch.withheld', reason);
         return AGAIN;
       }
       const failure = await call();
       if (failure !== null) {
-        say('heartbeat.failed', failure);
+        say('dead_mans_switch.failed', failure);
         return AGAIN;
       }
-      if (logged !== null) log.info({}, 'heartbeat.resumed');
+      if (logged !== null) log.info({}, 'dead_mans_switch.resumed');
       logged = null;
-      await noteHeartbeat(sql, clock.now());
+      await noteSwitchCall(sql, clock.now());
       return EVERY;
     },
     /** Breaks off a call that is under way, without a word. */

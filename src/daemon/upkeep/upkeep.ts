@@ -42,7 +42,8 @@ const REST: Milliseconds = 5_000;
 const FOLD_EVERY: Milliseconds = 10_000;
 /** A site or subscriber that no daemon names is retired after ten minutes, so a minute more matters little. */
 const RETIRE_EVERY: Milliseconds = 60_000;
-const SOON: Milliseconds = 50;
+/** While counters or names are left to write: short, so that other loops get the database in between. */
+const WHILE_MORE: Milliseconds = 50;
 /** More than one fold takes at once would be a reason to go on. */
 const MANY = 10_000;
 /** Old counts and old answers go every hour, whatever the settings say. */
@@ -136,8 +137,8 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
       await adopt(epoch);
       if (clock.monotonic() >= foldAt) {
         const folded = Math.max(await foldCounts(sql), await foldTransitionCounts(sql));
-        if (folded >= MANY) return SOON;
-        if (await renaming()) return SOON;
+        if (folded >= MANY) return WHILE_MORE;
+        if (await renaming()) return WHILE_MORE;
         if (clock.monotonic() >= retireAt) await retire();
         foldAt = clock.monotonic() + FOLD_EVERY;
       }

@@ -3,7 +3,7 @@ import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { audit } from '../../postgres/upkeep/audit.ts';
 
-export interface Verdict {
+export interface AuditSummary {
   readonly at: Instant;
   /** Announced changes that were checked. */
   readonly events: number;
@@ -17,8 +17,8 @@ const REST: Milliseconds = 5_000;
 const SHARE = 1 / 20;
 
 /** Audits all that the database holds; answers the last verdict, null before the first, and asks for another when that is old. */
-export function createAuditor(sql: Sql): () => Verdict | null {
-  let last: Verdict | null = null;
+export function createAuditor(sql: Sql): () => AuditSummary | null {
+  let last: AuditSummary | null = null;
   let nextAt = 0;
   const run = async (): Promise<void> => {
     nextAt = Number.POSITIVE_INFINITY;

@@ -10,7 +10,7 @@ import { wordsFor } from '../cast/event-words.ts';
 import type { Progress } from '../cast/progress.ts';
 import type { Arrival } from '../cast/shop.ts';
 import type { SlackPost } from '../cast/slack.ts';
-import type { Verdict } from './auditor.ts';
+import type { AuditSummary } from './auditor.ts';
 import { type DaemonFacts, shopOf, waitingOf } from './facts.ts';
 
 export interface SideParts {
@@ -19,7 +19,7 @@ export interface SideParts {
   readonly facts: DaemonFacts;
   readonly isShopOpen: boolean;
   /** Null before the first audit. */
-  readonly verdict: Verdict | null;
+  readonly verdict: AuditSummary | null;
 }
 
 const POSTS_SHOWN = 2;
@@ -77,7 +77,7 @@ function waits(facts: DaemonFacts, isShopOpen: boolean): Html | string {
   return isShopOpen ? 'on their way' : 'wait: the receiver is dead';
 }
 
-function auditText(verdict: Verdict | null): Html | string {
+function auditText(verdict: AuditSummary | null): Html | string {
   if (verdict === null) return 'audit: not run yet';
   const { at, gaps, events, first } = verdict;
   const looked = html`<span class="mute">${counted(events, 'event')}, ${counted(gaps, 'gap')}, looked at ${clockTime(at)}</span>`;

@@ -49,7 +49,6 @@ const RUSH = { every: 1_000, most: 14 };
 /** Incidents open and end after two polls; their messages then wait for the `groupWait` of the settings. */
 const GATHERED: Milliseconds = 10_000;
 
-/** The switches by name. */
 export function switchesOf(parts: SwitchParts): ReadonlyMap<string, Switch> {
   const { control } = parts;
   return new Map<string, Switch>([

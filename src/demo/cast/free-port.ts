@@ -17,7 +17,6 @@ export async function freePortOrAny(wanted: number): Promise<number> {
   }
 }
 
-/** A port that is free now. */
 export async function freePort(): Promise<number> {
   const probe = createServer();
   probe.listen(0, '127.0.0.1');

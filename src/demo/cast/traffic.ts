@@ -3,10 +3,10 @@ import type { Control } from '../../../packages/simulator/src/contract/control.t
 import { BROKEN_SITE } from './settings.ts';
 
 /** The site and the steps of a customer. */
-export type Life = Pick<NonNullable<Parameters<Control['add']>[0]>, 'site' | 'script'>;
+export type CustomerLife = Pick<NonNullable<Parameters<Control['add']>[0]>, 'site' | 'script'>;
 
 /** Lives of customers on a good day; drawn ones would abandon their purchase just when it spoils the plot. */
-export const GOOD_DAY: readonly Life[] = [
+export const GOOD_DAY: readonly CustomerLife[] = [
   { site: 'demo-se', script: 'card-paid' },
   { site: 'demo-fi', script: 'invoice-eid-app' },
   { site: 'demo-se', script: 'mobile-payment' },
@@ -16,7 +16,7 @@ export const GOOD_DAY: readonly Life[] = [
 ];
 
 /** A customer who is quick at the form and then needs the page: at the site whose pages break. */
-export function quickLife(state: string): Life {
+export function quickLife(state: string): CustomerLife {
   const script = [
     { state: 'New' },
     { state: 'BeingProcessed', after: '20s' },
@@ -29,7 +29,7 @@ export function quickLife(state: string): Life {
 /** Lets customers arrive one after the other, each living the next of these lives; `every` is in milliseconds, `most` how many come. */
 export function sendCustomers(
   control: Control,
-  lives: readonly Life[],
+  lives: readonly CustomerLife[],
   { every, most = Number.POSITIVE_INFINITY }: { every: number; most?: number },
 ) {
   let next = 0;

@@ -18,7 +18,7 @@ export interface Chapter {
 }
 
 /** A message of Slack, or the commands to try, above the traffic for a while. */
-export type Panel =
+export type TerminalPanel =
   | { readonly kind: 'slack'; readonly message: ShownMessage }
   | { readonly kind: 'commands'; readonly lines: readonly string[] };
 
@@ -30,7 +30,7 @@ export interface Scene {
   /** Parts that do not work now, such as `daemon`. */
   readonly broken: readonly string[];
   readonly chapter: Chapter;
-  readonly panel: Panel | null;
+  readonly panel: TerminalPanel | null;
   /** The newest last. */
   readonly traffic: readonly Traffic[];
   readonly keys: readonly (readonly [key: string, action: string])[];
@@ -112,7 +112,7 @@ function chapterLines({ title, text, steps = [] }: Chapter, columns: number): Sp
   ];
 }
 
-function panelLines(panel: Panel | null, { columns, rows }: Size): Span[][] {
+function panelLines(panel: TerminalPanel | null, { columns, rows }: Size): Span[][] {
   if (panel === null) return [];
   if (panel.kind === 'commands')
     return panel.lines.slice(0, rows).map((line) => [line.startsWith(' ') ? [line, 'cyan'] : [line, 'bold']]);

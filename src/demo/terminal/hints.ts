@@ -39,7 +39,6 @@ export function typed(path: string): string {
 
 export interface HintParts {
   readonly home: string;
-  /** The settings file. */
   readonly file: string;
   readonly apiUrl: string;
   readonly checkoutUrl: string;

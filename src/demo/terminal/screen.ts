@@ -21,11 +21,6 @@ export interface Live {
   readonly board: Board;
 }
 
-export interface Screen extends Narrator {
-  /** Takes the terminal; what was narrated before is shown, too. */
-  open(live: Live): void;
-}
-
 /** So long each of Slack's messages stays. */
 const CARD_HELD: Milliseconds = 6_000;
 const REDRAW: Milliseconds = 200;
@@ -47,8 +42,11 @@ interface Kept {
   areCommandsShown: boolean;
 }
 
-/** A screen on this terminal; nothing is drawn before `open`. */
-export function createScreen(terminal: StageTerminal, { stage, watch }: { stage: Stage; watch: Stopwatch }): Screen {
+/** A screen on this terminal; nothing is drawn before `open`, which shows what was narrated before, too. */
+export function createScreen(
+  terminal: StageTerminal,
+  { stage, watch }: { stage: Stage; watch: Stopwatch },
+): Narrator & { open(live: Live): void } {
   const kept: Kept = { chapter: { title: '', text: '' }, traffic: [], cards: [], commands: [], areCommandsShown: false };
   const show = (entry: Traffic): void => {
     kept.traffic.push(entry);

@@ -5,7 +5,6 @@ export type Style = 'bold' | 'gray' | 'green' | 'red' | 'yellow' | 'cyan';
 
 /** Where the demo shows itself. */
 export interface Stage {
-  /** Writes one line. */
   write(line: string): void;
   paint(style: Style, text: string): string;
   /** Null: lines are written one below the other. */
@@ -17,6 +16,5 @@ export interface StageTerminal {
   readonly output: WriteStream;
   /** Null: there are no keys. */
   readonly input: ReadStream | null;
-  /** Ends the demo. */
   end(): void;
 }

@@ -6,7 +6,7 @@ import { stateWords } from '../../domain/purchases/states.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Progress } from '../cast/progress.ts';
 import { BROKEN_SITE, BROKEN_STATE } from '../cast/settings.ts';
-import { GOOD_DAY, type Life, quickLife, sendCustomers } from '../cast/traffic.ts';
+import { type CustomerLife, GOOD_DAY, quickLife, sendCustomers } from '../cast/traffic.ts';
 import type { Narrator } from './narrator.ts';
 import type { Stopwatch } from './stopwatch.ts';
 
@@ -26,9 +26,9 @@ export interface StoryParts {
 
 const QUICK = quickLife(BROKEN_STATE);
 /** Two of three run into the broken page; the other site goes on as before. */
-const BAD_DAY: readonly Life[] = [QUICK, QUICK, { site: 'demo-fi', script: 'card-paid' }];
+const BAD_DAY: readonly CustomerLife[] = [QUICK, QUICK, { site: 'demo-fi', script: 'card-paid' }];
 /** Does not come back from the bank for longer than a person would wait: the story brings this customer back. */
-const LOST: Life = {
+const LOST: CustomerLife = {
   site: 'demo-fi',
   script: [{ state: 'New' }, { state: 'BeingProcessed', after: '20s' }, { state: BROKEN_STATE, after: '40s' }],
 };

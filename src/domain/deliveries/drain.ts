@@ -12,7 +12,7 @@ export interface DeliveryPace {
   readonly measured: number;
   /** Deliveries in flight at most, for each daemon. */
   readonly concurrency: number;
-  readonly daemons: number;
+  readonly replicas: number;
   /** Deliveries that wait for the subscriber already, and go first. */
   readonly waiting: number;
   /** More deliveries wait than were counted. */
@@ -30,18 +30,18 @@ const replaySlots = (concurrency: number): number => Math.max(1, Math.floor(conc
  * a time, and of one purchase one after the other.
  */
 export function expectedDrain({ count, purchases }: { count: number; purchases: number }, pace: DeliveryPace): Drain {
-  const { median, measured, concurrency, daemons, waiting, waitingAtLeast } = pace;
+  const { median, measured, concurrency, replicas, waiting, waitingAtLeast } = pace;
   if (count === 0) return { ms: 0, text: 'there is nothing to send' };
-  if (daemons === 0) return { ms: null, text: 'not known: no daemon is running' };
+  if (replicas === 0) return { ms: null, text: 'not known: no daemon is running' };
   if (median === null) return { ms: null, text: 'not known: nothing was delivered to it yet, so nothing was measured' };
-  const atOnce = Math.max(1, Math.min(replaySlots(concurrency) * daemons, purchases));
-  const ms = Math.ceil((waiting * median) / (concurrency * daemons) + (count * median) / atOnce);
+  const atOnce = Math.max(1, Math.min(replaySlots(concurrency) * replicas, purchases));
+  const ms = Math.ceil((waiting * median) / (concurrency * replicas) + (count * median) / atOnce);
   const before =
     waiting === 0
       ? ''
       : `, after ${waitingAtLeast ? 'at least ' : ''}${grouped(waiting)} that ${waiting === 1 ? 'waits' : 'wait'} already`;
   const last = measured === 1 ? 'its last delivery' : `the median of its last ${measured} deliveries`;
-  const several = daemons === 1 ? '' : ` over ${daemons} daemons`;
+  const several = replicas === 1 ? '' : ` over ${replicas} daemons`;
   const text = `about ${humanDuration(ms)}: ${atOnce} at a time${several}, ${humanDuration(median)} each (${last})${before}`;
   return { ms, text };
 }
@@ -50,8 +50,8 @@ export function expectedDrain({ count, purchases }: { count: number; purchases: 
  * Until all that waits has arrived, once the subscriber takes deliveries again: with all of its slots, and `perSecond`, the pace
  * that this is. Null where nothing is known to reckon with.
  */
-export function drainAfterResume({ median, concurrency, daemons, waiting }: DeliveryPace) {
-  if (median === null || daemons === 0 || waiting === 0) return null;
-  const each = Math.max(median, 1) / (concurrency * daemons);
+export function drainAfterResume({ median, concurrency, replicas, waiting }: DeliveryPace) {
+  if (median === null || replicas === 0 || waiting === 0) return null;
+  const each = Math.max(median, 1) / (concurrency * replicas);
   return { ms: Math.ceil(waiting * each), perSecond: 1_000 / each };
 }

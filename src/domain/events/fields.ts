@@ -22,7 +22,6 @@ export const word = z.string().refine((text) => text !== '');
 export const count = z.int().min(0);
 /** A number that is not negative, with or without a fraction. */
 export const quantity = z.number().min(0);
-/** A number from 0 to 1. */
 export const share = z.number().min(0).max(1);
 
 /** A state of the specification with its number. */
@@ -36,7 +35,6 @@ export const readableState = z
   .transform(({ value, name }): NamedState => ({ value, name: name === '' ? namedState(value).name : name }))
   .meta({ id: 'State' });
 
-/** Any JSON object. */
 export const jsonObject = z
   .custom<{ readonly [key: string]: JsonValue }>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && !isDecimal(value),

@@ -19,7 +19,6 @@ export interface EventDraft {
   readonly data: { readonly [key: string]: JsonValue };
 }
 
-/** A draft of an event of a purchase. */
 export type PurchaseDraft = EventDraft & { readonly type: PurchaseEventType };
 
 /** A draft of an event of no purchase, whose data must be what the schema of its type says. */

@@ -191,7 +191,7 @@ function behindText({ events, deliveries }: Facts, { delivery }: OneDelivery): s
 function whenText({ owner, now }: Facts, { dueAt }: DeliveryFacts): string {
   if (dueAt > now) return `next attempt in ${humanDuration(dueAt - now)}`;
   const due = `due for ${humanDuration(now - dueAt)}`;
-  if (owner.daemons === 0)
+  if (owner.replicas === 0)
     return `${due}, and ${owner.silence.takesWrites ? 'no daemon is running' : 'the database takes no writes'}`;
   return owner.leaseUntil === null ? `${due}, and its shard has no owner at this moment` : `${due}, and on its way`;
 }

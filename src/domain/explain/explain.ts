@@ -130,7 +130,7 @@ function attemptSteps({ deliveries, subscribers, events, owner }: Facts): Explan
   return deliveries.flatMap((delivery): ExplanationStep[] => {
     const subscriber = subscribers.find(({ id }) => id === delivery.subscriber);
     const event = events.find(({ position }) => position === delivery.event);
-    const isWaiting = delivery.status === 'pending' && delivery.behind === null && owner.daemons > 0;
+    const isWaiting = delivery.status === 'pending' && delivery.behind === null && owner.replicas > 0;
     if (!isWaiting || subscriber?.status !== 'active' || !subscriber.configured || event === undefined) return [];
     if (delivery.inFlightSince !== null) return [];
     const { sequence, id: eventId } = event;

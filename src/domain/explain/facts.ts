@@ -149,7 +149,7 @@ export interface Facts {
     /** Until when its lease lasts; null when that replica is gone. */
     readonly leaseUntil: Instant | null;
     /** Replicas whose lease lasts. */
-    readonly daemons: number;
+    readonly replicas: number;
     /** Sites and subscribers in the settings of the replicas that take shards; null without such a replica. */
     readonly sharing?: readonly NamingReplica[] | null;
     readonly silence: DaemonSilence;

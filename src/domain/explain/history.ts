@@ -10,7 +10,6 @@ import { paidTwiceSteps } from './paid-twice.ts';
 import { singleSteps } from './single-alerts.ts';
 import type { ExplanationStep, Matter } from './step.ts';
 
-/** The history of a purchase. */
 export function historySteps(
   facts: Facts,
   policy: PollPolicy,

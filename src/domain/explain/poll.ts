@@ -13,7 +13,7 @@ import type { Instant, Milliseconds } from '../values/time.ts';
 import type { Facts, PurchaseFacts } from './facts.ts';
 
 /** Polls that are late by less than this are merely on their way. */
-const LATE: Milliseconds = 5_000;
+export const ON_THEIR_WAY: Milliseconds = 5_000;
 /** Times are kept in microseconds and planned in milliseconds. */
 const ROUNDING: Milliseconds = 2;
 
@@ -85,13 +85,13 @@ export function lateness(facts: Facts): Milliseconds | null {
   const { nextPollAt } = facts.purchase;
   const late = nextPollAt === null ? 0 : facts.now - nextPollAt;
   if (bulkTurn(facts) !== null) return null;
-  return late > LATE || (late > 0 && daemonTurn(facts) !== null) ? late : null;
+  return late > ON_THEIR_WAY || (late > 0 && daemonTurn(facts) !== null) ? late : null;
 }
 
 /** Of a purchase of a bulk registration: when the turn of its first poll comes. Null for others, and while something keeps it from its turn. */
 export function bulkTurn({ site, owner, purchase, firstPoll }: Facts): string | null {
   const isKept = !site.configured || site.failingSince !== null || owner.leaseUntil === null || purchase.lockedBy != null;
-  if (firstPoll === null || owner.daemons === 0 || isKept) return null;
+  if (firstPoll === null || owner.replicas === 0 || isKept) return null;
   const { ahead, ceiling } = firstPoll;
   const before = ahead === 0 ? 'none' : `about ${grouped(roughly(ahead))}`;
   const polls = sizedFirstPolls({ site: purchase.site, waiting: ahead + 1, ceiling });
@@ -121,7 +121,7 @@ function daemonTurn({ purchase: { site, shard }, owner: { sharing }, now }: Fact
 export function whyLate(facts: Facts): string {
   const { site, owner, purchase } = facts;
   if (!site.configured) return unnamedText(purchase, site);
-  if (owner.daemons === 0)
+  if (owner.replicas === 0)
     return owner.silence.takesWrites ? 'no daemon is running on this database' : 'the database takes no writes';
   if (site.failingSince !== null) return `site ${purchase.site} does not answer`;
   if (purchase.lockedBy != null)

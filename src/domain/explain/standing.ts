@@ -80,7 +80,7 @@ function siteStep({ site, purchase, now }: Facts): ExplanationStep {
 function shardStep({ purchase, owner, now }: Facts): ExplanationStep {
   const common = { at: null, kind: 'shard' } as const;
   const name = `shard ${purchase.shard} of ${SHARDS}`;
-  if (owner.daemons === 0) {
+  if (owner.replicas === 0) {
     const text = owner.silence.takesWrites ? NO_DAEMON : 'no daemon can renew its lease: the database takes no writes';
     return { ...common, wrong: true, text };
   }
@@ -157,7 +157,7 @@ function missingIncident(facts: Facts, channels: readonly ChannelRule[] | undefi
   if (purchase.stuckSince === null || incidents.some(({ kind }) => kind === 'stuck')) return [];
   const text = !site.configured
     ? `no incident of stuck customers is open: no daemon has the site in its settings`
-    : owner.daemons === 0
+    : owner.replicas === 0
       ? `no incident is open: ${owner.silence.takesWrites ? 'no daemon is there to open one' : 'the database takes no writes'}`
       : 'no incident is open: one is when so many get stuck here that the page must be broken';
   const single = site.configured ? singleStanding(facts, channels) : null;

@@ -58,7 +58,7 @@ function purchaseMatters(facts: Facts, policy: PollPolicy, channels: readonly Ch
 
 function noDaemon({ purchase, owner, deliveries }: Facts): Matter | null {
   const waits = purchase.nextPollAt !== null || deliveries.some((each) => each.status === 'pending');
-  if (owner.daemons > 0 || !waits) return null;
+  if (owner.replicas > 0 || !waits) return null;
   const text = owner.silence.takesWrites
     ? 'No daemon is running on this database, so nothing is polled or delivered: start one with "purchase-watch start".'
     : unwritableAdvice(owner.silence);

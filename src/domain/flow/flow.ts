@@ -89,7 +89,6 @@ export function showsAges({ state, final, hasLimit }: { state: number; final: bo
   return !final && (hasLimit || !AT_LEISURE.has(state));
 }
 
-/** A purchase that waits. */
 export interface WaitingPurchase {
   /** Time in the state that counts, without time in which the purchase could not be polled. */
   readonly age: Milliseconds;

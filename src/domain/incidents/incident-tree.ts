@@ -95,7 +95,6 @@ function parentOf(children: readonly Incident[], scope: Gathering['scope'], now:
   return openIncident('', { kind: 'stuck', ...scope, subscriber: null, severity, count, since }, now);
 }
 
-/** The state that all leaves have, or null. */
 function commonState(parent: Incident, all: readonly Incident[]): number | null {
   const states = new Set(leavesOf(parent, all).map(({ state }) => state));
   const [only = null] = states;

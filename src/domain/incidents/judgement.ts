@@ -159,7 +159,6 @@ function stuckSymptom(detection: Detection, overdue: readonly StuckCount[]): Sym
   return [{ ...is, since: since ?? alarm.since, alarm, movedOn: exits.well, clearsAt: clearsAt(detection) }];
 }
 
-/** Whether a symptom is one of an incident. */
 function isAbout(incident: Incident, symptom: Symptom): boolean {
   return (['kind', 'site', 'state', 'subscriber'] as const).every((field) => incident[field] === symptom[field]);
 }

@@ -81,7 +81,6 @@ export interface AnswerContext {
   readonly answers: SiteAnswers;
 }
 
-/** The breaker after an answer. */
 export function afterAnswer(breaker: Breaker, seen: Observation, context: AnswerContext): Breaker {
   if (breaker.kind === 'open')
     return context.probe ? afterProbe(breaker, seen, context) : afterLateAnswer(breaker, seen, context);

@@ -82,7 +82,6 @@ const MOST_BACKOFF = DAY;
 /** The policy of a site: its own, or that of all sites. */
 export const policyOfSite = (policy: PollPolicy, site: string): PollPolicy => policy.bySite?.get(site) ?? policy;
 
-/** The policy of a state number. */
 export function policyOf(policy: PollPolicy, state: number): StatePolicy {
   return policy.states.get(state) ?? policy.fallback;
 }

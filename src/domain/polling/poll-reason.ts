@@ -31,7 +31,6 @@ export const POLL_REASONS = [
 ] as const;
 export type PollReason = (typeof POLL_REASONS)[number];
 
-/** A poll to come. */
 export interface PlannedPoll {
   readonly at: Instant;
   readonly reason: PollReason;

@@ -24,7 +24,6 @@ export interface RehearsedIncident {
 }
 
 export type RehearsalResult = ReturnType<typeof resultOf>;
-/** The limit of a state of a site. */
 type PlaceLimit = { readonly site: string; readonly state: number; readonly limit: StuckLimit };
 
 export interface RehearsalCounts {

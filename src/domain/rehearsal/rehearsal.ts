@@ -156,7 +156,6 @@ function nextLook({ edges, lookAgainAt, lookedAt }: State, happening: Happening 
   return Math.max(Math.ceil(wake / TICK) * TICK, lookedAt === null ? Number.NEGATIVE_INFINITY : lookedAt + TICK);
 }
 
-/** One look of the judge. */
 function look(state: State, now: Instant, happened: readonly Happening[]): void {
   const { options, learned, counts, singles } = state;
   const { silences, channels, alerts: policy } = options;

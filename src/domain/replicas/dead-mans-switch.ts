@@ -30,9 +30,9 @@ const NEEDED = ['poller', 'judge', 'notifier'];
 /** The loop that renews this replica's lease, without which none of these begins anything. */
 const LEASES = 'ownership';
 /** A delivery that has been due for longer than this, and could have left, does not leave. */
-const LATE: Milliseconds = 15 * 60_000;
+const LATE_DELIVERY: Milliseconds = 15 * 60_000;
 /** Messages of so long ago may still have held back what is late by now. */
-export const MESSAGES_WITHIN: Milliseconds = LATE + HOUR;
+export const MESSAGES_WITHIN: Milliseconds = LATE_DELIVERY + HOUR;
 
 /** Whether each loop that is needed has done its work at least once, or has had the time to. */
 export function hasBegun(loops: readonly LoopSeen[], runningFor: Milliseconds): boolean {
@@ -43,7 +43,7 @@ export function hasBegun(loops: readonly LoopSeen[], runningFor: Milliseconds): 
 export function lateChannel(queues: readonly ChannelQueue[], now: Instant): string | null {
   const late = queues.find(({ dueAt, messages, maxPerHour }) => {
     const allowed = maxPerHour === null ? dueAt : allowedFrom({ messages, maxPerHour }, false);
-    return now - Math.max(dueAt, allowed) > LATE;
+    return now - Math.max(dueAt, allowed) > LATE_DELIVERY;
   });
   return late?.channel ?? null;
 }

@@ -35,7 +35,6 @@ export interface RecordedOutage {
   /** Of the incident: whether the site gave no answer, or no daemon named it. */
   readonly severity: number;
   readonly since: Instant;
-  /** When it was noticed. */
   readonly noticedAt: Instant;
   /** Null: it still cannot. */
   readonly until: Instant | null;

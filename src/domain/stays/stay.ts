@@ -36,8 +36,8 @@ export function placeKey({ site, state }: { readonly site: string; readonly stat
 }
 
 /** A poll is made at the limit: later than this part of it, and than a minute, is another reason. */
-const LATE_SHARE = 0.2;
-const LATE: Milliseconds = 60_000;
+const FOUND_LATE_SHARE = 0.2;
+const FOUND_LATE: Milliseconds = 60_000;
 
 /** Whether leaving for this state shows that the customer got on: an end called `lost` says nothing about whether the page works. */
 export function isGoodExit(toState: number): boolean {
@@ -69,14 +69,13 @@ export function stayThatEnded(
   return { state, toState, outcome, enteredAt, at: now, shortest, longest, foundLate: false };
 }
 
-/** A stay that is stuck from now on. */
 export function stayThatBecameStuck(
   { state, since, excused, limit }: { state: number; since: Instant; excused: Milliseconds; limit: Milliseconds },
   { askedAt, now }: { askedAt: Instant; now: Instant },
 ): JudgedStay {
   const shortest = Math.max(askedAt - since - excused, 0);
   const longest = Math.max(now - since - excused, shortest);
-  const foundLate = shortest - limit > Math.max(limit * LATE_SHARE, LATE);
+  const foundLate = shortest - limit > Math.max(limit * FOUND_LATE_SHARE, FOUND_LATE);
   return { state, toState: null, outcome: 'overdue', enteredAt: since, at: now, shortest, longest, foundLate };
 }
 

@@ -1,7 +1,6 @@
 /** JSON that is handed on as the text it is: parsed and written again it would cost time for nothing. */
 import { type JsonValue, stringifyExact } from './exact-json.ts';
 
-/** A value as its JSON text. */
 export class JsonText {
   readonly text: string;
 

@@ -11,7 +11,7 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import { type Agreed, agree, agreedOn, type SessionSettings } from './agreed.ts';
 import { type ConnectOptions, connect, EVERY_PLAN, type Queries, type Sql } from './database.ts';
 import { firstValue } from './rows.ts';
-import type { ServerLimits } from './server-limits.ts';
+import type { SessionLimits } from './session-limits.ts';
 
 /** For a person: what sessions lack. */
 export type Lacking = ReturnType<typeof lackingIn>;
@@ -37,8 +37,8 @@ const CLOSED_IN_A_ROW = 10;
  */
 export async function agreeOnSession(
   url: string,
-  { limits = {}, poolMode }: { limits?: ServerLimits; poolMode?: PoolMode } = {},
-): Promise<{ limits: ServerLimits; isPooled: boolean; lacking: Lacking }> {
+  { sessionLimits = {}, poolMode }: { sessionLimits?: SessionLimits; poolMode?: PoolMode } = {},
+): Promise<{ sessionLimits: SessionLimits; isPooled: boolean; lacking: Lacking }> {
   const before = agreedOn(url);
   // Asked once for each process; what is refused to a command is refused to the loops, too.
   const refused = [...before.refused];
@@ -47,8 +47,8 @@ export async function agreeOnSession(
   const ask = async (guards: SessionSettings): Promise<SessionFacts | null> => {
     for (;;) {
       agree(url, { guards, refused, isPooled });
-      const answer = await askSession(url, limits);
-      const wanted = Object.keys({ ...EVERY_PLAN, ...limits, ...guards });
+      const answer = await askSession(url, sessionLimits);
+      const wanted = Object.keys({ ...EVERY_PLAN, ...sessionLimits, ...guards });
       const named = typeof answer === 'string' ? wanted.filter((name) => answer.includes(name) && !refused.includes(name)) : [];
       if (named.length === 0) return typeof answer === 'string' ? null : answer;
       refused.push(...named);
@@ -59,11 +59,11 @@ export async function agreeOnSession(
   if (first === null) {
     // A refused setting stays out, so that the next connection meets, and names, what is wrong besides.
     agree(url, { ...before, refused });
-    return { limits, isPooled, lacking: null };
+    return { sessionLimits, isPooled, lacking: null };
   }
   const facts = (await ask({ ...guards, synchronous_commit: LOSING.includes(first.commits) ? 'on' : first.commits })) ?? first;
-  const taken = Object.entries(limits).filter(([name]) => !isPooled && !refused.includes(name));
-  return { limits: Object.fromEntries(taken), isPooled, lacking: lackingIn(facts, agreedOn(url)) };
+  const taken = Object.entries(sessionLimits).filter(([name]) => !isPooled && !refused.includes(name));
+  return { sessionLimits: Object.fromEntries(taken), isPooled, lacking: lackingIn(facts, agreedOn(url)) };
 }
 
 interface SessionFacts {
@@ -75,8 +75,8 @@ interface SessionFacts {
 }
 
 /** The settings of a new session, or why the server refused it; null where nothing answered. */
-async function askSession(url: string, limits: ServerLimits): Promise<SessionFacts | string | null> {
-  const sql = connect(url, { ...once('limits'), limits, steadyPlans: true, orderedPlans: true });
+async function askSession(url: string, sessionLimits: SessionLimits): Promise<SessionFacts | string | null> {
+  const sql = connect(url, { ...once('limits'), sessionLimits, steadyPlans: true, orderedPlans: true });
   try {
     const [row] = await sql<[SessionFacts]>`
       select current_user as role, current_setting('default_transaction_isolation') as isolation,
@@ -138,11 +138,11 @@ function lackingIn({ role, isolation, commits, limits: all }: SessionFacts, { re
   );
   const isUnlimited = unlimited.length > 0 && (isPooled || refused.some((name) => unlimited.includes(name)));
   if (wrong.length === 0 && refused.length === 0 && !isUnlimited && tight.length === 0) return null;
-  const limits = [...(isUnlimited ? unlimited : []), ...tight.map(([name]) => name)];
+  const changed = [...(isUnlimited ? unlimited : []), ...tight.map(([name]) => name)];
   const defaults = [
     ...(isolation === 'read committed' ? [] : ["default_transaction_isolation = 'read committed'"]),
     ...(LOSING.includes(commits) ? ['synchronous_commit = on'] : []),
-    ...limits.map((name) => `${name} = '${LIMITS_OF_ROLE.get(name)}'`),
+    ...changed.map((name) => `${name} = '${LIMITS_OF_ROLE.get(name)}'`),
   ].map((setting) => `alter role ${role} set ${setting}`);
   const detail = [
     ...(isPooled ? [POOLED] : refused.length > 0 ? [REFUSED] : []),
@@ -187,7 +187,7 @@ const UNLIMITED =
  * command is still there; how long a statement waits for a lock. A person's open transaction would otherwise make the command
  * wait in silence.
  */
-const COMMAND_LIMITS: ServerLimits = { statement_timeout: 0, client_connection_check_interval: 2_000, lock_timeout: 3_000 };
+const COMMAND_LIMITS: SessionLimits = { statement_timeout: 0, client_connection_check_interval: 2_000, lock_timeout: 3_000 };
 
 /**
  * Opens a pool for a command, whose statements may take as long as they need. When the command is killed, the server ends its
@@ -199,9 +199,9 @@ export async function connectForCommand(
   url: string,
   { onWrong, ...options }: Pick<ConnectOptions, 'max' | 'name'> & { onWrong?: (sentence: string) => void },
 ): Promise<Sql> {
-  const { limits, lacking } = await agreeOnSession(url, { limits: COMMAND_LIMITS });
+  const { sessionLimits, lacking } = await agreeOnSession(url, { sessionLimits: COMMAND_LIMITS });
   if (lacking !== null && lacking.wrong.length > 0) onWrong?.(`${lacking.detail} ${lacking.advice}`);
-  const sql = connect(url, { ...options, limits, prepared: false });
+  const sql = connect(url, { ...options, sessionLimits, prepared: false });
   try {
     await sql`select 1`;
     return sql;

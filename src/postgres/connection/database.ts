@@ -9,7 +9,7 @@ import { type ParsedUrl, parseDatabaseUrl } from '../address/database-url.ts';
 import { agreedOn, settingsAtStart } from './agreed.ts';
 import { INSTANTS_AS_READ, parseInstant, writeInstant } from './instants.ts';
 import { hostsOf } from './primary.ts';
-import { createSockets, type SocketOptions, type Sockets } from './watched-socket.ts';
+import { createSockets, type SocketOptions } from './watched-socket.ts';
 import { type Begin, endedWithConnection, inTurns, noticeReadOnly } from './wrapped-pool.ts';
 
 interface OwnTypes extends Record<string, unknown> {
@@ -37,8 +37,8 @@ export interface ConnectOptions {
   readonly orderedPlans?: boolean;
   /** A connection whose server is silent for that long while it owes an answer is broken off; by default never. */
   readonly answerWithin?: Milliseconds;
-  /** Limits of the server for each session; see server-limits.ts. None by default, because commands may run long statements. */
-  readonly limits?: Readonly<Record<string, Milliseconds>>;
+  /** Limits of the server for each session; see session-limits.ts. None by default, because commands may run long statements. */
+  readonly sessionLimits?: Readonly<Record<string, Milliseconds>>;
   /** In place of the URL's `connect_timeout`. */
   readonly connectWithinSeconds?: number;
   /** Whether statements are prepared, as they are by default; never behind a pooler in transaction mode. */
@@ -99,7 +99,7 @@ const types = {
  */
 export function connect(url: string, options: ConnectOptions = {}): Sql {
   const { max = 10, name, onNotice = () => {}, steadyPlans = false, orderedPlans = false } = options;
-  const { answerWithin, limits = {}, connectWithinSeconds, bare = false, prepared = !bare } = options;
+  const { answerWithin, sessionLimits = {}, connectWithinSeconds, bare = false, prepared = !bare } = options;
   const isPrepared = prepared && !agreedOn(url).isPooled;
   const parsed = parseDatabaseUrl(url);
   const application = name === undefined ? 'purchase-watch' : `purchase-watch ${name}`;
@@ -117,7 +117,12 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
       ...INSTANTS_AS_READ,
       ...(bare
         ? {}
-        : settingsAtStart(url, { ...PLANS, ...(steadyPlans && STEADY_PLANS), ...(orderedPlans && ORDERED_PLANS), ...limits })),
+        : settingsAtStart(url, {
+            ...PLANS,
+            ...(steadyPlans && STEADY_PLANS),
+            ...(orderedPlans && ORDERED_PLANS),
+            ...sessionLimits,
+          })),
     },
   });
   // A statement that is not prepared asks for its types first, which is no end of a transaction: behind another statement on the
@@ -129,12 +134,16 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
 /** A column is renamed when a statement is described, not with each row. Names in JSON, and those that a statement itself uses, stay. */
 const IN_CAMEL_CASE = { column: { from: postgres.toCamel } };
 
-function socketsFor(parsed: ParsedUrl, options: Omit<SocketOptions, 'findHost'>): Sockets {
+function socketsFor(parsed: ParsedUrl, options: Omit<SocketOptions, 'findHost'>) {
   return createSockets(parsed, { ...options, findHost: hostsOf(parsed)?.find });
 }
 
 /** A pool on these sockets. When the pool has ended, no socket of it is left. */
-function open(parsed: ParsedUrl, sockets: Sockets, options: postgres.Options<Record<string, postgres.PostgresType>>): Sql {
+function open(
+  parsed: ParsedUrl,
+  sockets: ReturnType<typeof createSockets>,
+  options: postgres.Options<Record<string, postgres.PostgresType>>,
+): Sql {
   // The driver's TypeScript types lack the option `socket`.
   const given = {
     ...parsed.options,
@@ -174,17 +183,16 @@ const ORDERED_PLANS = { enable_sort: 'off' };
 export const EVERY_PLAN = { ...PLANS, ...STEADY_PLANS, ...ORDERED_PLANS };
 
 /** One connection outside of pools: its notifications and session locks end with it. */
-export interface Session {
-  readonly sql: Sql;
-  /** Resolves when the connection is gone. The next query would open another one. */
-  readonly closed: Promise<void>;
-}
+export type Session = ReturnType<typeof openSession>;
 
-/** As limitsFor has it. */
+/** As sessionLimitsFor has it. */
 const UNENDED = { idle_session_timeout: 0 };
 
-/** Opens a session with its first query. Unlike a pool's connections it is never replaced by another one. */
-export function openSession(url: string, name: string, onNotify?: (channel: string, payload: string) => void): Session {
+/**
+ * Opens a session with its first query. Unlike a pool's connections it is never replaced by another one. `closed` resolves when
+ * the connection is gone; the next query would open another one.
+ */
+export function openSession(url: string, name: string, onNotify?: (channel: string, payload: string) => void) {
   const parsed = parseDatabaseUrl(url);
   const closed = Promise.withResolvers<void>();
   const sql = open(parsed, socketsFor(parsed, {}), {

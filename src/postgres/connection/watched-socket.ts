@@ -13,25 +13,6 @@ import { refuseClearText } from './clear-text.ts';
 import { encrypted } from './encryption.ts';
 import { READ_ONLY } from './wrapped-pool.ts';
 
-/** The hosts and ports, or the path, that the driver passes to the function that makes its sockets. */
-interface Target {
-  readonly host: readonly string[];
-  readonly port: readonly number[];
-  readonly path?: string | false;
-}
-
-export interface Sockets {
-  /** Makes a socket for the driver, encrypted already where the URL asks for it. */
-  dial(target: Target): Promise<Socket>;
-  /**
-   * Breaks all sockets to this database, of every pool of the process, so that each is dialled again; at most once a second.
-   * Null without `answerWithin` and `findHost`: a short command reports the failure instead.
-   */
-  readonly breakAll: (() => void) | null;
-  /** Ends the sockets that are left when their pool has ended: the driver forgets those that it still dials. */
-  close(): void;
-}
-
 export interface SocketOptions {
   readonly answerWithin?: Milliseconds | undefined;
   /** In place of the URL's `connect_timeout`. */
@@ -63,7 +44,7 @@ function databaseAt(url: string): KnownDatabase {
  * Sockets to a database. They break when an answer is late (`answerWithin`), and when the server asks for the password in
  * clear text where others may read it; among several hosts the one that takes writes is dialled (`findHost`).
  */
-export function createSockets(parsed: ParsedUrl, { answerWithin, connectWithinSeconds, findHost }: SocketOptions): Sockets {
+export function createSockets(parsed: ParsedUrl, { answerWithin, connectWithinSeconds, findHost }: SocketOptions) {
   const { given, encryption, options } = parsed;
   const database = databaseAt(given);
   const isLasting = answerWithin !== undefined || findHost !== undefined;
@@ -105,7 +86,8 @@ export function createSockets(parsed: ParsedUrl, { answerWithin, connectWithinSe
     return ready(socket);
   };
   return {
-    dial: async ({ host, port, path }) => {
+    /** Makes a socket for the driver, encrypted already where the URL asks for it. */
+    dial: async ({ host, port, path }: { host: string[]; port: number[]; path?: string | false }): Promise<Socket> => {
       try {
         if (findHost === undefined && path) return dialPath(path);
         const chosen = findHost === undefined ? { name: host[0]!, port: port[0]! } : await findHost();
@@ -115,8 +97,13 @@ export function createSockets(parsed: ParsedUrl, { answerWithin, connectWithinSe
         return brokenSocket(reason as Error);
       }
     },
+    /**
+     * Breaks all sockets to this database, of every pool of the process, so that each is dialled again; at most once a second.
+     * Null without `answerWithin` and `findHost`: a short command reports the failure instead.
+     */
     breakAll: isLasting ? () => breakAll(database) : null,
-    close: () => {
+    /** Ends the sockets that are left when their pool has ended: the driver forgets those that it still dials. */
+    close: (): void => {
       isClosed = true;
       for (const socket of mine) socket.destroy();
     },

@@ -34,7 +34,6 @@ export interface ActionFilter {
   readonly about: string | null;
 }
 
-/** Records one. */
 export async function recordAction(
   sql: Queries,
   { key, person, address, via, call, subject, outcome }: NewAction,

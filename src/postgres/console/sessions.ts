@@ -56,7 +56,6 @@ export const sessionsAmong = (sql: Queries, ids: readonly number[]) => sql<Pick<
     select id, key_name, key_mark
     from purchase_watch_internal.console_sessions where id = any(${ids}::bigint[]) and expires_at > now()`;
 
-/** Ends one session. */
 export async function endSession(sql: Queries, tokenHash: Uint8Array): Promise<void> {
   await sql`delete from purchase_watch_internal.console_sessions where token_hash = ${Buffer.from(tokenHash)}::bytea`;
 }
@@ -84,7 +83,6 @@ export async function endSessionOf(sql: Queries, id: number): Promise<boolean> {
   return count > 0;
 }
 
-/** A session in a list. */
 export interface ListedSession {
   readonly id: number;
   readonly keyName: string;

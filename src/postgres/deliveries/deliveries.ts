@@ -100,7 +100,6 @@ export async function loadDueDeliveries(
   return { rows: due, more: withMore(due, wanted, perShard) };
 }
 
-/** A row of a delivery with its event. */
 export interface DueRow extends Omit<DueDelivery, 'event' | 'behind'> {
   readonly eventId: string;
   readonly type: string;

@@ -17,7 +17,7 @@ export async function paceOf(sql: Queries, subscriber: number): Promise<Omit<Del
       select coalesce(l.took_ms, a.took_ms) as ms from last l
       left join purchase_watch_internal.attempts a on l.took_ms is null and a.delivery = l.id and a.number = l.attempts)
     select percentile_cont(0.5) within group (order by ms) as median, count(ms) as measured,
-      (select count(*) from purchase_watch_internal.replicas where expires_at > clock_timestamp())::float8 as daemons,
+      (select count(*) from purchase_watch_internal.replicas where expires_at > clock_timestamp())::float8 as replicas,
       (select count(*) from (
         select from purchase_watch_internal.deliveries where subscriber = ${subscriber} and status = 'pending' limit ${MOST_WAITING}) w)::float8 as waiting
     from took`;

@@ -13,7 +13,6 @@ const LONGEST = 103;
 /** A part of the name of the socket's file; the server listens on no port. */
 export const DEFAULT_PORT = 5_432;
 
-/** The socket of a folder. */
 export function socketIn(folder: string, port: number): string {
   return join(folder, `.s.PGSQL.${port}`);
 }

@@ -6,7 +6,6 @@ import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 
-/** An event to be written. */
 export interface NewEvent {
   readonly draft: EventDraft;
   readonly site: string;

@@ -47,7 +47,7 @@ export const incidentsSince = (sql: Queries, sites: readonly SiteWindow[], until
     join ${windows(sql, sites)} w on w.site = i.site
     left join purchase_watch_internal.incidents p on p.id = i.parent
     where (i.ended_at is null or i.ended_at > w.since) and i.opened_at <= ${until}::timestamptz
-      and i.kind in ('stuck', 'unreachable') and p.site is null and coalesce(i.said_at, p.said_at) is not null
+      and i.kind in ('stuck', 'unreachable') and p.site is null and coalesce(i.alerted_at, p.alerted_at) is not null
     order by i.opened_at, i.id`;
 
 /** How many purchases are stuck now, by site and state: counters, and the oldest of each. */

@@ -24,7 +24,7 @@ export const firstLooks = (sql: Queries) => sql<FirstLookSite[]>`
       select max(p.stuck_since) as at from (
         select p.stuck_since from purchase_watch.purchases p
         where p.site = s.name and p.stuck_since is not null and ${isOfFirstLoad(sql)} limit ${MOST_READ}) p) l
-    where s.configured and s.first_look_since is not null and s.first_look_said_at is null order by s.name`;
+    where s.configured and s.first_look_since is not null and s.first_look_alerted_at is null order by s.name`;
 
 /** The findings of a first look at a site. */
 export interface FirstLookFindings {
@@ -66,8 +66,8 @@ export async function saveFirstLooks(
   const rows = await sql<{ site: string | null }[]>`
     with ${holding(sql, lease)},
     alerted as (
-      update purchase_watch_internal.sites set first_look_said_at = ${now}::timestamptz
-      where name = any(${sites}::text[]) and first_look_said_at is null and exists (select from held) returning name),
+      update purchase_watch_internal.sites set first_look_alerted_at = ${now}::timestamptz
+      where name = any(${sites}::text[]) and first_look_alerted_at is null and exists (select from held) returning name),
     ${announcing(sql, events, sql`e.site in (select name from alerted)`)}
     select name as site from alerted union all select null from notified`;
   return rows.flatMap(({ site }) => (site === null ? [] : [site]));

@@ -64,8 +64,8 @@ type Row = Omit<Incident, 'alarm'> & { readonly alarm: string | null };
  */
 export async function openIncidents(sql: Queries, now: Instant): Promise<Incident[]> {
   const rows = await sql<Row[]>`
-    select id, kind, site, state, subscriber, opened_at, since, quiet_since, ends_at, ended_at, count, peak, said_at as alerted_at,
-      said_count as alerted_count, said_severity as alerted_severity, announced_at, acknowledged_at,
+    select id, kind, site, state, subscriber, opened_at, since, quiet_since, ends_at, ended_at, count, peak, alerted_at,
+      alerted_count, alerted_severity, announced_at, acknowledged_at,
       parent, severity, alarm, reopened_at, reminders, moved_on
     from purchase_watch_internal.incidents
     -- Each of the three by its index: with "or" all incidents that are kept would be read.
@@ -103,33 +103,30 @@ export const countOpenIncidents = (
     from purchase_watch_internal.incidents i left join purchase_watch_internal.incidents p on p.id = i.parent and p.ended_at is null
     where i.ended_at is null group by i.site, i.kind order by i.site, i.kind`;
 
-/** The fields of an incident that have another form or name in the table. */
-const stored = ({ id, alarm, alertedAt, alertedCount, alertedSeverity }: Incident, events: readonly NewEvent[]) => ({
+/** The fields of an incident that have another form in the table. */
+const stored = ({ id, alarm }: Incident, events: readonly NewEvent[]) => ({
   alarm: alarm === null ? null : JSON.stringify(alarm),
   heard: `{${events.flatMap((event) => (event.incident === id ? (event.recipients ?? []) : [])).join()}}`,
-  saidAt: alertedAt,
-  saidCount: alertedCount,
-  saidSeverity: alertedSeverity,
 });
 
 /** The part of a statement that writes incidents as they are now, with the channels that their events alert. */
 const savingIncidents = (sql: Queries, incidents: readonly Incident[], events: readonly NewEvent[]) => sql`
     saved as (
-      insert into purchase_watch_internal.incidents as incidents (id, kind, site, state, subscriber, opened_at, since, ended_at, quiet_since, ends_at, count, peak, said_at, said_count, said_severity, announced_at, parent, severity, alarm, reopened_at, reminders, moved_on, heard)
-      select id, kind, site, state, subscriber, opened_at, since, ended_at, quiet_since, ends_at, count, peak, said_at, said_count, said_severity, announced_at,
+      insert into purchase_watch_internal.incidents as incidents (id, kind, site, state, subscriber, opened_at, since, ended_at, quiet_since, ends_at, count, peak, alerted_at, alerted_count, alerted_severity, announced_at, parent, severity, alarm, reopened_at, reminders, moved_on, heard)
+      select id, kind, site, state, subscriber, opened_at, since, ended_at, quiet_since, ends_at, count, peak, alerted_at, alerted_count, alerted_severity, announced_at,
         parent, severity, alarm, reopened_at, reminders, moved_on, heard::integer[]
       from ${columns(
         sql,
         incidents.map((incident) => ({ ...incident, ...stored(incident, events) })),
         'r',
         `id text, kind text, site text, state integer, subscriber text, opened_at timestamptz, since timestamptz, ended_at timestamptz,
-        quiet_since timestamptz, ends_at timestamptz, count integer, peak integer, said_at timestamptz, said_count integer,
-        said_severity smallint, announced_at timestamptz, parent text, severity smallint, alarm text, reopened_at timestamptz,
+        quiet_since timestamptz, ends_at timestamptz, count integer, peak integer, alerted_at timestamptz, alerted_count integer,
+        alerted_severity smallint, announced_at timestamptz, parent text, severity smallint, alarm text, reopened_at timestamptz,
         reminders smallint, moved_on integer, heard text`,
       )}
       where exists (select from held)
       on conflict (id) do update set heard = array(select unnest(incidents.heard) union select unnest(excluded.heard)), state = excluded.state, since = excluded.since, ended_at = excluded.ended_at, quiet_since = excluded.quiet_since, ends_at = excluded.ends_at,
-        count = excluded.count, peak = excluded.peak, said_at = excluded.said_at, said_count = excluded.said_count, said_severity = excluded.said_severity,
+        count = excluded.count, peak = excluded.peak, alerted_at = excluded.alerted_at, alerted_count = excluded.alerted_count, alerted_severity = excluded.alerted_severity,
         announced_at = excluded.announced_at, parent = excluded.parent, severity = excluded.severity, alarm = excluded.alarm,
         reopened_at = excluded.reopened_at, reminders = excluded.reminders, moved_on = excluded.moved_on)`;
 

@@ -7,7 +7,6 @@ import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { jsonInstant } from '../connection/instants.ts';
 
-/** A part of an incident. */
 export interface IncidentPart {
   readonly id: string;
   readonly site: string | null;
@@ -51,9 +50,9 @@ const silencedUntil = (incident: string): string => `
 // A parent is silenced by a silence of its own, and while all its parts are silenced. Alarm and parts are read as text: the
 // driver would make Decimals of the numbers in JSON, which are only counts and times.
 const COLUMNS = `
-  i.position, i.id, i.kind, i.site, i.state, i.subscriber, i.count, i.peak, i.said_count as alerted_count,
-  i.said_severity as alerted_severity, i.parent, i.severity, i.reminders, i.moved_on, i.alarm as alarm_text,
-  i.opened_at, i.since, i.quiet_since, i.ends_at, i.ended_at, i.reopened_at, i.said_at as alerted_at, i.announced_at,
+  i.position, i.id, i.kind, i.site, i.state, i.subscriber, i.count, i.peak, i.alerted_count,
+  i.alerted_severity, i.parent, i.severity, i.reminders, i.moved_on, i.alarm as alarm_text,
+  i.opened_at, i.since, i.quiet_since, i.ends_at, i.ended_at, i.reopened_at, i.alerted_at, i.announced_at,
   coalesce(i.acknowledged_at, p.acknowledged_at, g.acknowledged_at) as acknowledged_at,
   coalesce(i.acknowledged_by, p.acknowledged_by, g.acknowledged_by) as acknowledged_by,
   case when i.acknowledged_at is not null then i.acknowledged_note

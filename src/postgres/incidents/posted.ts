@@ -23,15 +23,15 @@ export async function recordPost(
       where configured and audience = 'people' and name = any(${channels}::text[])),
     kept as (
       insert into purchase_watch_internal.incidents as i
-        (id, kind, severity, since, opened_at, count, peak, said_at, said_count, said_severity, announced_at, heard)
+        (id, kind, severity, since, opened_at, count, peak, alerted_at, alerted_count, alerted_severity, announced_at, heard)
       select ${event.incident}, 'replica', ${severity}, ${since}::timestamptz, ${event.at}::timestamptz, ${count}, ${count},
         ${event.at}::timestamptz, ${count}, ${severity}, ${event.at}::timestamptz, a.ids
       from raised cross join alerted a
       -- The answer to this very statement may have been lost.
       where not exists (select from purchase_watch_internal.events where id = ${event.id})
       on conflict (kind, site, state, subscriber) where ended_at is null do update set since = least(i.since, excluded.since),
-        said_at = greatest(i.said_at, excluded.said_at), said_count = greatest(i.said_count, excluded.said_count),
-        said_severity = greatest(i.said_severity, excluded.said_severity), announced_at = least(i.announced_at, excluded.announced_at),
+        alerted_at = greatest(i.alerted_at, excluded.alerted_at), alerted_count = greatest(i.alerted_count, excluded.alerted_count),
+        alerted_severity = greatest(i.alerted_severity, excluded.alerted_severity), announced_at = least(i.announced_at, excluded.announced_at),
         heard = array(select unnest(i.heard) union select unnest(excluded.heard))
       returning id),
     written as (

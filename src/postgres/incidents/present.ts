@@ -28,5 +28,5 @@ export const presentAlerts = (sql: Queries, channel: string, since: Milliseconds
       from purchase_watch_internal.events e
       join purchase_watch_internal.deliveries d on d.event = e.position and d.subscriber = s.id
       where e.incident = i.id and e.type like 'incident.%' order by e.position desc limit 1) last
-    where i.said_at is not null and (i.ended_at is null or i.ended_at > now() - ${since}::float8 * interval '1 ms')
+    where i.alerted_at is not null and (i.ended_at is null or i.ended_at > now() - ${since}::float8 * interval '1 ms')
     order by i.position limit ${MOST}`;

@@ -4,7 +4,7 @@ import type { Incident } from '../../domain/incidents/incident.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { causeEvidence, earlierAnswer } from '../stays/evidence.ts';
-import type { Limits } from '../stays/limits.ts';
+import type { StayLimits } from '../stays/limits.ts';
 import { moneyWaiting } from '../stays/money.ts';
 import { RECENT, type UsualReader } from '../stays/usual.ts';
 import { stuckPurchases } from './customers.ts';
@@ -37,7 +37,7 @@ export async function readStory(
     limits,
     usual,
     now,
-  }: { incident: Incident; places: readonly StoryPlace[]; limits: Limits; usual: UsualReader | null; now: Instant },
+  }: { incident: Incident; places: readonly StoryPlace[]; limits: StayLimits; usual: UsualReader | null; now: Instant },
 ) {
   const { id, site, state, endedAt } = incident;
   const isOver = endedAt !== null;

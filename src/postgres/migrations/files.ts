@@ -24,7 +24,6 @@ export interface MigrationFile {
 export interface BuiltIndex {
   readonly name: string;
   readonly table: string;
-  /** The statement. */
   readonly text: string;
 }
 

@@ -2,7 +2,7 @@
 import { SHARDS } from '../../domain/replicas/ownership.ts';
 
 /** Names of the work that one replica does at a time: rows of `leases`. */
-export const LEASES = { judge: 'judge', upkeep: 'upkeep', deadMansSwitch: 'heartbeat' } as const;
+export const LEASES = { judge: 'judge', upkeep: 'upkeep', deadMansSwitch: 'dead_mans_switch' } as const;
 export type LeaseName = (typeof LEASES)[keyof typeof LEASES];
 
 /**

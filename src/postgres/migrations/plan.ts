@@ -28,7 +28,6 @@ export interface PlannedFile extends Pick<MigrationFile, 'name' | 'serves' | 'is
 const SPEED = { scan: 300_000, index: 60_000, rewrite: 4_000 } as const;
 const NO_WORK: Milliseconds = 10;
 
-/** The plan of files that are to be applied. */
 export async function planOf(sql: Queries, files: readonly MigrationFile[]): Promise<PlannedFile[]> {
   const tables = [...new Set(files.flatMap(({ name }) => (LOCKS.get(name) ?? []).map(({ table }) => table)))];
   const sizes = await sql<{ table: string; rows: number | null; bytes: number | null }[]>`

@@ -6,7 +6,6 @@ import { namedState } from '../../domain/purchases/states.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { type EventRow, eventRow, type NewEvent, SITE_SHARD } from '../events/events.ts';
 
-/** A decided poll. */
 interface Decided {
   readonly outcome: PollOutcome;
   readonly now: Instant;

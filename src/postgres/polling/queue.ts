@@ -11,7 +11,6 @@ import { FIRST_BULK_SLOT } from '../migrations/names.ts';
 /** Width of a due slot; the same as in `purchase_watch_internal.due_slot`. */
 const SLOT_WIDTH = 10_000;
 
-/** The due slot of an instant. */
 export function dueSlot(at: Instant): number {
   return Math.floor(at / SLOT_WIDTH);
 }

@@ -31,7 +31,6 @@ export async function dropEmptyCounts(sql: Queries): Promise<void> {
   await sql`delete from purchase_watch_internal.purchase_counts where count = 0`;
 }
 
-/** One counter. */
 export interface Total {
   readonly site: string;
   readonly status: PurchaseStatus;

@@ -97,7 +97,7 @@ const purchaseFacts = (sql: Queries, id: number): Fragment => sql`
 /** Who polls the purchase, and what is before it. */
 const pollFacts = (sql: Queries): Fragment => sql`
   'owner', (select json_build_object('replica', h.owner, 'leaseUntil', ${ms(sql, 'r.expires_at')},
-      'daemons', (select count(*) from purchase_watch_internal.replicas where expires_at > clock_timestamp()),
+      'replicas', (select count(*) from purchase_watch_internal.replicas where expires_at > clock_timestamp()),
       'sharing', (select json_agg(json_build_object('id', l.id, 'startedAt', ${ms(sql, 'l.started_at')}, 'named', l.named))
         from purchase_watch_internal.replicas l where not l.leaving and l.expires_at > clock_timestamp()),
       'silence', (select json_build_object('takesWrites', takes_writes, 'silentMs', silent_ms) from ${silence(sql)} s),
@@ -149,7 +149,7 @@ const alertFacts = (sql: Queries): Fragment => sql`
   'incidents', (select coalesce(json_agg(json_build_object('id', i.id, 'kind', i.kind, 'state', i.state, 'since', ${ms(sql, 'i.since')},
       'openedAt', ${ms(sql, 'i.opened_at')}, 'count', i.count,
       -- People are alerted of a part by its parent, and the parent's owner is the part's.
-      'alertedAt', ${ms(sql, 'greatest(i.said_at, one.said_at, two.said_at)')},
+      'alertedAt', ${ms(sql, 'greatest(i.alerted_at, one.alerted_at, two.alerted_at)')},
       'hasChannel', cardinality(i.heard || coalesce(one.heard, '{}') || coalesce(two.heard, '{}')) > 0,
       'acknowledgedAt', ${ms(sql, 'coalesce(i.acknowledged_at, one.acknowledged_at, two.acknowledged_at)')},
       'acknowledgedBy', case when i.acknowledged_at is not null then i.acknowledged_by
@@ -166,12 +166,12 @@ const alertFacts = (sql: Queries): Fragment => sql`
       'perDay', a.stays_per_day, 'isLast', a.is_last, 'foundLate', a.first_sight, 'unreadable', a.unreadable,
       'channels', (select coalesce(json_agg(c.name order by c.name), '[]') from purchase_watch_internal.subscribers c where c.id = any(a.alerted))) order by a.id), '[]')
     from purchase_watch_internal.stuck_alerts a where a.purchase = p.id),
-  'firstLook', (select json_build_object('foundAt', ${ms(sql, 's.first_look_since')}, 'alertedAt', ${ms(sql, 's.first_look_said_at')},
+  'firstLook', (select json_build_object('foundAt', ${ms(sql, 's.first_look_since')}, 'alertedAt', ${ms(sql, 's.first_look_alerted_at')},
       'isBacklog', (select count(*) > ${MOST_AT_FIRST_LOOK} from (
         select from purchase_watch.purchases p where p.site = s.name and p.stuck_since is not null and ${isOfFirstLoad(sql)}
         limit ${MOST_AT_FIRST_LOOK + 1}) found))
     from purchase_watch_internal.sites s
-    where s.name = p.site and s.configured and s.first_look_since is not null and p.stuck_since <= coalesce(s.first_look_said_at, 'infinity')
+    where s.name = p.site and s.configured and s.first_look_since is not null and p.stuck_since <= coalesce(s.first_look_alerted_at, 'infinity')
       and ${isOfFirstLoad(sql)} and (select count(*) from t) = 1)`;
 
 /** Other payments of the order. */

@@ -22,7 +22,7 @@ export interface ServerFacts {
   /** Whether commits wait for standbys. */
   readonly waitsForStandbys: boolean;
   /** Connections of clients that are open and that may be open: of the whole server, and of role and database where these have a limit. */
-  readonly limits: readonly { readonly of: string; readonly used: number; readonly most: number }[];
+  readonly connectionLimits: readonly { readonly of: string; readonly used: number; readonly most: number }[];
   /** How full the queue of notifications is, from 0 to 1. */
   readonly notificationQueue: number;
   /** Names of the roles for other programs that do not exist. */
@@ -49,7 +49,7 @@ export const serverFacts = (sql: Queries) =>
         where rolname = current_user and rolconnlimit >= 0
         union all
         select 'database ' || d.datname, (select count(*) from open where open.datname = d.datname), datconnlimit from pg_database d
-        where d.datname = current_database() and datconnlimit >= 0) l) as limits,
+        where d.datname = current_database() and datconnlimit >= 0) l) as connection_limits,
       pg_notification_queue_usage() as notification_queue,
       array(select name from unnest(array['purchase_watch_registrar', 'purchase_watch_reader']) name where to_regrole(name) is null) as missing_roles`);
 

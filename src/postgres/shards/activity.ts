@@ -9,7 +9,6 @@ export interface Activity {
   readonly site: string;
   readonly polls: number;
   readonly failedPolls: number;
-  /** Changes of state. */
   readonly changes: number;
 }
 
@@ -71,7 +70,6 @@ export interface MinuteRange {
   readonly last: Instant;
 }
 
-/** Polls and changes in one minute. */
 export interface PolledMinute extends Omit<PollActivity, 'site'> {
   readonly minute: Instant;
 }
@@ -86,7 +84,6 @@ export const polledMinutes = (sql: Queries, { first, last }: MinuteRange, site: 
       where site = s.name and minute between ${first}::timestamptz and ${last}::timestamptz) a
     where ${site === null ? sql`true` : sql`s.name = ${site}`} group by a.minute order by a.minute`;
 
-/** Attempts in one minute. */
 export interface DeliveredMinute extends Omit<DeliveryActivity, 'subscriber'> {
   readonly minute: Instant;
 }

@@ -92,7 +92,7 @@ export async function unalertedLosses(sql: Queries): Promise<DatabaseChange[]> {
     sql,
     sql`kind = 'went_back' and compared_at is null and not exists (
       select from purchase_watch_internal.incidents i join purchase_watch_internal.events e on e.incident = i.id
-      where i.kind = 'replica' and i.said_at >= noticed_at and e.created_at >= noticed_at and e.body like '%"database_went_back"%')`,
+      where i.kind = 'replica' and i.alerted_at >= noticed_at and e.created_at >= noticed_at and e.body like '%"database_went_back"%')`,
   );
 }
 

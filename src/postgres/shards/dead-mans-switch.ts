@@ -45,11 +45,11 @@ async function queues(sql: Queries, now: Instant, ceilings: ReadonlyMap<string, 
 }
 
 /** Notes that the switch was called. */
-export async function noteHeartbeat(sql: Queries, at: Instant): Promise<void> {
+export async function noteSwitchCall(sql: Queries, at: Instant): Promise<void> {
   await sql`update purchase_watch_internal.leases set done_at = ${at}::timestamptz where name = ${LEASES.deadMansSwitch}`;
 }
 
 /** When the switch was called last; null while it never was. */
-export const lastHeartbeat = (sql: Queries) =>
+export const lastSwitchCall = (sql: Queries) =>
   firstValue<Instant | null>(sql`
     select done_at as at from purchase_watch_internal.leases where name = ${LEASES.deadMansSwitch}`);

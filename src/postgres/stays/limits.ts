@@ -7,15 +7,14 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Queries } from '../connection/database.ts';
 import { type DwellRow, readDwell } from './dwell.ts';
 
-/** Limits of stays. */
-export type Limits = ReturnType<typeof createLimits>;
+export type StayLimits = ReturnType<typeof createStayLimits>;
 
 /** The time over which exits count: long enough for sparse sites, short enough to follow a page that has changed. */
 const WINDOW: Milliseconds = 14 * 86_400_000;
 const REFRESH_EVERY: Milliseconds = 5 * 60_000;
 
 /** Limits by the settings. Until the first refresh, automatic limits have their defaults. */
-export function createLimits({ sql, clock, policy }: { sql: Queries; clock: Pick<Clock, 'now'>; policy: PollPolicy }) {
+export function createStayLimits({ sql, clock, policy }: { sql: Queries; clock: Pick<Clock, 'now'>; policy: PollPolicy }) {
   const most = mostLimit(policy.sessionLength);
   const isAuto = [policy, ...(policy.bySite?.values() ?? [])].some(
     ({ fallback, states }) => fallback.auto || [...states.values()].some(({ auto }) => auto),
@@ -79,8 +78,8 @@ export function createLimits({ sql, clock, policy }: { sql: Queries; clock: Pick
 }
 
 /** Limits as a command shows them: read once, by the machine's clock. */
-export async function learnedLimits(sql: Queries, policy: PollPolicy): Promise<Limits> {
-  const limits = createLimits({ sql, clock: { now: () => Date.now() }, policy });
+export async function learnedLimits(sql: Queries, policy: PollPolicy): Promise<StayLimits> {
+  const limits = createStayLimits({ sql, clock: { now: () => Date.now() }, policy });
   await limits.refresh();
   return limits;
 }

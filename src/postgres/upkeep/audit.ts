@@ -26,7 +26,6 @@ export interface Gap {
   readonly detail: string;
 }
 
-/** The result of one check. */
 export interface CheckResult {
   readonly checked: number;
   readonly gaps: number;

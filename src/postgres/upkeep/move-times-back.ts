@@ -13,7 +13,10 @@ const AT_ONCE = 10_000;
 /** Tables that do not grow with the number of purchases, with their columns of past times. */
 const TIMES: ReadonlyMap<string, readonly string[]> = new Map([
   ['idempotency_keys', ['created_at']],
-  ['incidents', ['opened_at', 'since', 'quiet_since', 'ended_at', 'said_at', 'announced_at', 'acknowledged_at', 'reopened_at']],
+  [
+    'incidents',
+    ['opened_at', 'since', 'quiet_since', 'ended_at', 'alerted_at', 'announced_at', 'acknowledged_at', 'reopened_at'],
+  ],
   ['leases', ['done_at']],
   ['replica_troubles', ['since']],
   ['silences', ['created_at']],

@@ -1,14 +1,6 @@
 /** Collects what comes in one by one and hands it on in batches: at once when idle, larger the busier it is. */
 import type { Milliseconds } from '../../domain/values/time.ts';
 
-export interface Batcher<T> {
-  add(item: T): void;
-  /** Items that wait or are being flushed. */
-  pending(): number;
-  /** Resolves when everything added so far has been flushed. */
-  drain(): Promise<void>;
-}
-
 export interface BatchOptions {
   readonly most: number;
   /** How long an item may wait for company. 0: it goes at once, or when the flush before it has ended. */
@@ -25,7 +17,7 @@ export interface BatchOptions {
 export function createBatcher<T>(
   flush: (batch: T[]) => Promise<void>,
   { most, linger, spacing: spacingNow = () => 0, burst = 1, parallel }: BatchOptions,
-): Batcher<T> {
+) {
   let waiting: T[] = [];
   let running = 0;
   let flushing = 0;
@@ -72,15 +64,17 @@ export function createBatcher<T>(
   };
 
   return {
-    add: (item) => {
+    add: (item: T): void => {
       waiting.push(item);
       if (waiting.length >= most || draining.length > 0) start();
       else if (linger > 0) schedule();
       // The end of this turn of the event loop: answers that arrived together go together.
       else if (waiting.length === 1 && !timer) queueMicrotask(start);
     },
-    pending: () => waiting.length + flushing,
-    drain: () => {
+    /** Items that wait or are being flushed. */
+    pending: (): number => waiting.length + flushing,
+    /** Resolves when everything added so far has been flushed. */
+    drain: (): Promise<void> => {
       if (waiting.length === 0 && running === 0) return Promise.resolve();
       const done = new Promise<void>((resolve) => draining.push(resolve));
       start();

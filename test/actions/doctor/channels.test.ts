@@ -2,7 +2,7 @@
 import { chmodSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Finding } from '../../../src/actions/overview/finding.ts';
-import { noteHeartbeat } from '../../../src/postgres/shards/dead-mans-switch.ts';
+import { noteSwitchCall } from '../../../src/postgres/shards/dead-mans-switch.ts';
 import { switchOff } from '../../../src/postgres/subscribers/subscribers.ts';
 import { runCommand } from '../../cli/run.ts';
 import { temporaryFile } from '../../config/files.ts';
@@ -82,9 +82,9 @@ test('the dead man’s switch is not called from here; when it was called, and w
   const file = 'slack: { deadMansSwitch: "https://alive.example/a-secret-id" }';
   const look = async () => (await doctor(file))("dead man's switch");
   expect(await look()).toEqual([expect.stringMatching(/^warning: it was never called → see that a daemon runs/)]);
-  await noteHeartbeat(database.sql, Date.now() - 30_000);
+  await noteSwitchCall(database.sql, Date.now() - 30_000);
   expect(await look()).toEqual([expect.stringMatching(/^ok: it was called [3-9]\d s ago/)]);
-  await noteHeartbeat(database.sql, Date.now() - 600_000);
+  await noteSwitchCall(database.sql, Date.now() - 600_000);
   const [row] = await database.sql<{ id: number }[]>`
     insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'a') returning id`;
   await database.sql`

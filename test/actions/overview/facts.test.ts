@@ -69,8 +69,8 @@ test("a dead man's switch that nobody calls needs somebody, once a daemon has ha
   expect(await said()).toEqual([]);
   await sql`update purchase_watch_internal.replicas set started_at = now() - interval '10 min'`;
   expect(await said()).toEqual(["Dead man's switch: it was never called"]);
-  await sql`update purchase_watch_internal.leases set done_at = now() where name = 'heartbeat'`;
+  await sql`update purchase_watch_internal.leases set done_at = now() where name = 'dead_mans_switch'`;
   expect(await said()).toEqual([]);
-  await sql`update purchase_watch_internal.leases set done_at = now() - interval '9 min' where name = 'heartbeat'`;
+  await sql`update purchase_watch_internal.leases set done_at = now() - interval '9 min' where name = 'dead_mans_switch'`;
   expect(await said()).toEqual(["Dead man's switch: it was called 9 min ago for the last time"]);
 });

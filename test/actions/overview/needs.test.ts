@@ -39,7 +39,7 @@ const DAEMON = {
   settings: null,
   named: null,
   shards: 64,
-} as OverviewFacts['daemons'][number];
+} as OverviewFacts['replicas'][number];
 
 const CALM: OverviewFacts = {
   now: NOW,
@@ -47,7 +47,7 @@ const CALM: OverviewFacts = {
   notificationQueue: 0,
   stuck: [],
   lost: [],
-  daemons: [DAEMON],
+  replicas: [DAEMON],
   silence: { takesWrites: true, silentMs: 0 },
   unowned: 0,
   sites: [SITE],
@@ -103,8 +103,8 @@ const incident = (changes: Partial<IncidentRow>) =>
 
 /** Each state of the world that needs somebody. */
 const TROUBLES: Readonly<Record<string, (facts: OverviewFacts) => OverviewFacts>> = {
-  'no daemon': with1('daemons', () => []),
-  'a database without writes': (facts) => ({ ...facts, daemons: [], silence: { takesWrites: false, silentMs: 9 } }),
+  'no daemon': with1('replicas', () => []),
+  'a database without writes': (facts) => ({ ...facts, replicas: [], silence: { takesWrites: false, silentMs: 9 } }),
   'a start under way': with1('unowned', () => 64),
   'polls that cannot be recorded': trouble('not_recording'),
   'a second primary': trouble('two_primaries'),

@@ -18,7 +18,7 @@ beforeEach(
 const some = async (): Promise<void> => {
   for (const site of ['default', 'se']) {
     await api.sql`
-      insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, ended_at, quiet_since, count, peak, said_at, said_count)
+      insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, ended_at, quiet_since, count, peak, alerted_at, alerted_count)
       values (${`inc_${site}_over`}, 'unreachable', ${site}, null, '2026-11-20T08:00:00Z', '2026-11-20T07:59:00Z', '2026-11-20T09:00:00Z', '2026-11-20T08:59:30Z', 0, 1, '2026-11-20T09:00:00Z', 0),
         (${`inc_${site}`}, 'stuck', ${site}, 6, '2026-11-20T09:15:00Z', '2026-11-20T09:00:00.123Z', null, null, 3, 4, null, null)`;
   }
@@ -187,7 +187,7 @@ describe('reading', () => {
       count: 3,
       peak: 4,
       alarm: null,
-      saidAt: null,
+      alertedAt: null,
       owner: null,
       acknowledged: null,
       answer: null,

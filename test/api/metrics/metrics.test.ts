@@ -153,7 +153,7 @@ test('channels for people tell whether they take messages, and the dead man’s 
   await api.sql`
     insert into purchase_watch_internal.subscriber_health (subscriber, failures, pauses, failing_since, paused_until)
     select id, 6, 3, now() - interval '16 minutes', now() + interval '1 minute' from purchase_watch_internal.subscribers where name = '@slack-se'`;
-  await api.sql`update purchase_watch_internal.leases set done_at = to_timestamp(1700000000) where name = 'heartbeat'`;
+  await api.sql`update purchase_watch_internal.leases set done_at = to_timestamp(1700000000) where name = 'dead_mans_switch'`;
   const families = parseMetrics((await api.call('GET', '/metrics')).text);
   const channels = families.get('purchase_watch_channel_up')!.samples.map(({ labels, value }) => [labels.channel, value]);
   expect(channels).toEqual([
@@ -161,7 +161,7 @@ test('channels for people tell whether they take messages, and the dead man’s 
     ['@slack-ops', 0],
     ['@slack-se', 0],
   ]);
-  expect(numberOf(families, 'heartbeat_timestamp_seconds')).toBe(1_700_000_000);
+  expect(numberOf(families, 'dead_mans_switch_timestamp_seconds')).toBe(1_700_000_000);
   expect(lint(families)).toEqual([]);
   await api.stop();
 });

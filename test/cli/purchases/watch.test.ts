@@ -37,7 +37,7 @@ test('--json says what became of each id', async () => {
     watchedAgain: 0,
     rejected: 0,
     purchases: [{ purchaseId: 'a', result: 'created' }],
-    daemons: 0,
+    replicas: 0,
   });
 });
 

@@ -95,7 +95,7 @@ describe('a stuck purchase of which the shop has not heard', () => {
       /^.* incident inc_story: .*; no channel gets it \(by its sites and severity\)$/m,
     );
     await sql`
-      insert into purchase_watch_internal.incidents (id, kind, site, opened_at, since, count, peak, said_at, heard)
+      insert into purchase_watch_internal.incidents (id, kind, site, opened_at, since, count, peak, alerted_at, heard)
       values ('inc_above', 'stuck', 'se', now(), now(), 3, 3, now() - interval '1 minute', '{1}')`;
     await sql`update purchase_watch_internal.incidents set parent = 'inc_above' where id = 'inc_story'`;
     expect((await why(STORY_ID)).stdout).toMatch(/ incident inc_story: .*; people were last alerted 1 min/);

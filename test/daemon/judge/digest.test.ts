@@ -84,7 +84,7 @@ const madeUpTo = (at: number, sites = ['fi', 'no', 'se']) =>
 /** An incident that people were told of. */
 async function incident(id: string, { site = 'se', from = EIGHT - 2 * HOUR, to = null as number | null } = {}): Promise<void> {
   await database.sql`
-    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, said_at)
+    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, alerted_at)
     values (${id}, 'stuck', ${site}, 6, to_timestamp(${from}::float8 / 1000), to_timestamp(${from}::float8 / 1000),
       to_timestamp(${to}::float8 / 1000), 3, 3, to_timestamp(${from}::float8 / 1000))`;
 }

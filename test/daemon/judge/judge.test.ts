@@ -5,7 +5,7 @@ import { DEFAULT_POLL_POLICY } from '../../../src/domain/polling/poll-plan.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { saveReplicaTroubles } from '../../../src/postgres/shards/replica-troubles.ts';
 import { renewReplica } from '../../../src/postgres/shards/replicas.ts';
-import { createLimits } from '../../../src/postgres/stays/limits.ts';
+import { createStayLimits } from '../../../src/postgres/stays/limits.ts';
 import { createMeters } from '../../../src/runtime/meters.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { type TestClock, testClock } from '../../support/test-clock.ts';
@@ -29,7 +29,7 @@ function judging(replica = 'a', { isReplicaPosted = (): boolean => false, groupW
   const state = { woken: 0 };
   const judge = createJudge({
     ...{ sql, clock, log, replica, isReplicaPosted, digest: null, sessionLength: null, meters: createMeters() },
-    ...{ limits: createLimits({ sql, clock, policy: DEFAULT_POLL_POLICY }), sites: [{ name: 'se', timeZone: 'UTC' }] },
+    ...{ limits: createStayLimits({ sql, clock, policy: DEFAULT_POLL_POLICY }), sites: [{ name: 'se', timeZone: 'UTC' }] },
     policy: { groupWait, quietFor: 0, groupInterval: 0, repeatInterval: 3_600_000 },
     channels: [{ name: '@slack', sites: null, severity: 'warning' }],
     onEvents: () => {

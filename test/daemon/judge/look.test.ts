@@ -3,7 +3,7 @@ import { createJudge } from '../../../src/daemon/judge/judge.ts';
 import { DEFAULT_POLL_POLICY } from '../../../src/domain/polling/poll-plan.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { renewReplica } from '../../../src/postgres/shards/replicas.ts';
-import { createLimits } from '../../../src/postgres/stays/limits.ts';
+import { createStayLimits } from '../../../src/postgres/stays/limits.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
 import { createMeters } from '../../../src/runtime/meters.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
@@ -27,7 +27,7 @@ test('a look at a quiet system asks the database ten statements, one after the o
     log: createLogger({ level: 'silent' }),
     meters: createMeters(),
     replica: 'a',
-    limits: createLimits({ sql, clock, policy: DEFAULT_POLL_POLICY }),
+    limits: createStayLimits({ sql, clock, policy: DEFAULT_POLL_POLICY }),
     sites: [{ name: 'se', timeZone: 'UTC' }],
     channels: [{ name: '@slack', sites: null, severity: 'warning' }],
     policy: { groupWait: 0, quietFor: 0, groupInterval: 0, repeatInterval: 0 },

@@ -225,7 +225,7 @@ test.each([
 ])('a row that another session has locked keeps its own poll from being recorded, and no other: $kind', async ({ seen }) => {
   const entries = await watched(20);
   const [held, ...others] = entries as [Entry, ...Entry[]];
-  const hasty = connect(database.url, { max: 2, limits: { lock_timeout: 100 } });
+  const hasty = connect(database.url, { max: 2, sessionLimits: { lock_timeout: 100 } });
   recorder = recorderOn(hasty);
   const blocker = await database.sql.reserve();
   await blocker`begin`;
@@ -252,7 +252,7 @@ test.each([
 
 test('a table that another session has locked is a failure of the whole batch', async () => {
   const entries = await watched(3);
-  const hasty = connect(database.url, { max: 2, limits: { lock_timeout: 100 } });
+  const hasty = connect(database.url, { max: 2, sessionLimits: { lock_timeout: 100 } });
   recorder = recorderOn(hasty);
   const blocker = await database.sql.reserve();
   await blocker`begin`;

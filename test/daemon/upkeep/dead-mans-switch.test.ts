@@ -1,8 +1,8 @@
 /** The dead man's switch: a real server is called, with a real database behind what is known of channels and leases. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createHeartbeat } from '../../../src/daemon/upkeep/dead-mans-switch.ts';
+import { createDeadMansSwitch } from '../../../src/daemon/upkeep/dead-mans-switch.ts';
 import { SITE_SHARD } from '../../../src/postgres/events/events.ts';
-import { channelsForPeople, lastHeartbeat } from '../../../src/postgres/shards/dead-mans-switch.ts';
+import { channelsForPeople, lastSwitchCall } from '../../../src/postgres/shards/dead-mans-switch.ts';
 import { takeLease } from '../../../src/postgres/shards/leases.ts';
 import { renewReplica } from '../../../src/postgres/shards/replicas.ts';
 import { switchOff } from '../../../src/postgres/subscribers/subscribers.ts';
@@ -35,8 +35,8 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** A heartbeat whose loops did their work so long ago. */
-function heartbeat({
+/** A dead man's switch whose loops did their work so long ago. */
+function deadMansSwitch({
   replica = 'rep_1',
   goodAgo = {},
   failing = '',
@@ -49,7 +49,7 @@ function heartbeat({
     failing: name === failing ? { for: MINUTE, error: 'No space left on device (53100)' } : null,
   }));
   const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
-  return createHeartbeat({
+  return createDeadMansSwitch({
     ...{ sql: database.sql, clock: { ...testClock(), now: Date.now, monotonic }, replica, timeout, ceilings: CEILINGS },
     url: `${monitor.origin.replace('127.0.0.1', proxy === undefined ? '127.0.0.1' : 'alive.example')}${SECRET_PATH}`,
     way: { proxy: proxy ?? null, by: 'HTTP_PROXY' },
@@ -69,33 +69,33 @@ const CEILINGS = new Map([['@slack', 5]]);
 
 test('it is called through a proxy, and one that fails is named without its password', async () => {
   const between = await startConnectProxy();
-  const beat = heartbeat({ proxy: `http://me:hush@127.0.0.1:${between.port}` });
-  expect(await beat.tick()).toBe(MINUTE);
+  const caller = deadMansSwitch({ proxy: `http://me:hush@127.0.0.1:${between.port}` });
+  expect(await caller.tick()).toBe(MINUTE);
   expect(monitor.received).toHaveLength(1);
   between.answer(502);
   between.cut();
-  expect(await beat.tick()).toBe(MINUTE / 4);
+  expect(await caller.tick()).toBe(MINUTE / 4);
   expect(said()).toEqual([
-    `heartbeat.failed: The proxy 127.0.0.1:${between.port} (HTTP_PROXY) made no connection: it answered 502.`,
+    `dead_mans_switch.failed: The proxy 127.0.0.1:${between.port} (HTTP_PROXY) made no connection: it answered 502.`,
   ]);
-  await Promise.all([beat.close(), between.stop()]);
+  await Promise.all([caller.close(), between.stop()]);
 });
 
 const said = () =>
   log.map((line) => JSON.parse(line)).map(({ event, detail }) => (detail === undefined ? event : `${event}: ${detail}`));
 
 test('while all is well it is called every minute, and that is remembered', async () => {
-  const beat = heartbeat();
-  expect(await lastHeartbeat(database.sql)).toBeNull();
-  expect(await beat.tick()).toBe(MINUTE);
-  expect(await beat.tick()).toBe(MINUTE);
+  const caller = deadMansSwitch();
+  expect(await lastSwitchCall(database.sql)).toBeNull();
+  expect(await caller.tick()).toBe(MINUTE);
+  expect(await caller.tick()).toBe(MINUTE);
   expect(monitor.received).toEqual([
     { path: SECRET_PATH, body: '' },
     { path: SECRET_PATH, body: '' },
   ]);
-  expect(await lastHeartbeat(database.sql)).toBeGreaterThan(Date.now() - MINUTE);
+  expect(await lastSwitchCall(database.sql)).toBeGreaterThan(Date.now() - MINUTE);
   expect(said()).toEqual([]);
-  await beat.close();
+  await caller.close();
 });
 
 test.each([
@@ -103,50 +103,52 @@ test.each([
   ['the poller hangs', { poller: 60 * MINUTE }, 'The poller has not done its work for two minutes.'],
   ['the notifier hangs', { notifier: 60 * MINUTE }, 'The notifier has not done its work for two minutes.'],
 ])('when %s it is not called, and why is said once', async (_when, goodAgo, reason) => {
-  const beat = heartbeat({ goodAgo });
-  for (let times = 0; times < 3; times++) expect(await beat.tick()).toBeLessThan(MINUTE);
+  const caller = deadMansSwitch({ goodAgo });
+  for (let times = 0; times < 3; times++) expect(await caller.tick()).toBeLessThan(MINUTE);
   expect(monitor.received).toEqual([]);
-  expect(said()).toEqual([`heartbeat.withheld: ${reason}`]);
-  await beat.close();
+  expect(said()).toEqual([`dead_mans_switch.withheld: ${reason}`]);
+  await caller.close();
 });
 
 test.each(['poller', 'judge', 'notifier', 'ownership'])(
   'when the work of the %s fails for a minute it is not called',
   async (name) => {
-    const beat = heartbeat({ failing: name });
-    for (let times = 0; times < 3; times++) expect(await beat.tick()).toBeLessThan(MINUTE);
+    const caller = deadMansSwitch({ failing: name });
+    for (let times = 0; times < 3; times++) expect(await caller.tick()).toBeLessThan(MINUTE);
     expect(monitor.received).toEqual([]);
-    expect(said()).toEqual([`heartbeat.withheld: The work of the ${name} has been failing for a minute; /readyz says why.`]);
-    await beat.close();
+    expect(said()).toEqual([
+      `dead_mans_switch.withheld: The work of the ${name} has been failing for a minute; /readyz says why.`,
+    ]);
+    await caller.close();
   },
 );
 
 test('a loop that rests for less than two minutes, and one that nobody needs, do not matter', async () => {
-  const beat = heartbeat({ goodAgo: { judge: 2 * MINUTE, upkeep: 24 * 60 * MINUTE } });
-  await beat.tick();
+  const caller = deadMansSwitch({ goodAgo: { judge: 2 * MINUTE, upkeep: 24 * 60 * MINUTE } });
+  await caller.tick();
   expect(monitor.received).toHaveLength(1);
-  await beat.close();
+  await caller.close();
 });
 
 test.each(['poller', 'judge', 'notifier'])(
   'right after the start it waits for the %s without a word, for two minutes',
   async (loop) => {
     let elapsed = 0;
-    const beat = heartbeat({ goodAgo: { [loop]: null }, monotonic: () => elapsed });
-    expect(await beat.tick()).toBeLessThan(10_000);
+    const caller = deadMansSwitch({ goodAgo: { [loop]: null }, monotonic: () => elapsed });
+    expect(await caller.tick()).toBeLessThan(10_000);
     elapsed = 2 * MINUTE;
-    await beat.tick();
+    await caller.tick();
     expect([monitor.received, said()]).toEqual([[], []]);
     elapsed += 1;
-    for (let times = 0; times < 3; times++) expect(await beat.tick()).toBeLessThan(MINUTE);
+    for (let times = 0; times < 3; times++) expect(await caller.tick()).toBeLessThan(MINUTE);
     expect(monitor.received).toEqual([]);
-    expect(said()).toEqual([`heartbeat.withheld: The ${loop} has not done its work for two minutes.`]);
-    await beat.close();
+    expect(said()).toEqual([`dead_mans_switch.withheld: The ${loop} has not done its work for two minutes.`]);
+    await caller.close();
   },
 );
 
 describe('what is due for a channel for people and does not leave', () => {
-  const LATE = 'heartbeat.withheld: Deliveries to @slack have been due for a quarter of an hour and have not left.';
+  const LATE = 'dead_mans_switch.withheld: Deliveries to @slack have been due for a quarter of an hour and have not left.';
   const at = (ago: number) => database.sql`to_timestamp(${Date.now() - ago}::float8 / 1000)`;
   /** Deliveries to a channel: so many that wait since so long, and messages taken so long ago. */
   async function lane({ dueAgo = null as number | null, takenAgo = [] as number[], channel = '@slack', kind = 'slack' } = {}) {
@@ -175,22 +177,22 @@ describe('what is due for a channel for people and does not leave', () => {
         ${columns.paused === undefined ? null : at(-columns.paused)}, ${columns.ours === undefined ? null : at(columns.ours)})`;
   async function called(): Promise<boolean> {
     const before = monitor.received.length;
-    const beat = heartbeat();
-    await beat.tick();
-    await beat.close();
+    const caller = deadMansSwitch();
+    await caller.tick();
+    await caller.close();
     return monitor.received.length > before;
   }
 
   test('for more than a quarter of an hour holds it back, and is said once', async () => {
     await lane({ dueAgo: 16 * MINUTE });
-    const beat = heartbeat();
-    for (let times = 0; times < 3; times++) expect(await beat.tick()).toBeLessThan(MINUTE);
+    const caller = deadMansSwitch();
+    for (let times = 0; times < 3; times++) expect(await caller.tick()).toBeLessThan(MINUTE);
     expect(monitor.received).toEqual([]);
     await database.sql`update purchase_watch_internal.deliveries set status = 'delivered', settled_at = now()`;
-    await beat.tick();
+    await caller.tick();
     expect(monitor.received).toHaveLength(1);
-    expect(said()).toEqual([LATE, 'heartbeat.resumed']);
-    await beat.close();
+    expect(said()).toEqual([LATE, 'dead_mans_switch.resumed']);
+    await caller.close();
   });
 
   test('for less, later, or to a system does not', async () => {
@@ -248,80 +250,80 @@ describe('what is due for a channel for people and does not leave', () => {
 
 test('only the replica that judges calls it, and another one when that is gone', async () => {
   await takeLease(database.sql, { name: 'judge', replica: 'rep_2' });
-  const beat = heartbeat();
-  await beat.tick();
+  const caller = deadMansSwitch();
+  await caller.tick();
   expect(monitor.received).toEqual([]);
   await database.sql`delete from purchase_watch_internal.replicas where id = 'rep_2'`;
-  await beat.tick();
+  await caller.tick();
   expect(monitor.received).toHaveLength(1);
-  await beat.close();
+  await caller.close();
 });
 
 test('when the last channel for people is broken it is not called until one takes messages again', async () => {
   const { sql } = database;
   await sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'a'), ('@slack-ops', 'slack', 'people', 'b')`;
   const ids = await sql<{ id: number }[]>`select id from purchase_watch_internal.subscribers order by id`;
-  const beat = heartbeat();
+  const caller = deadMansSwitch();
   await switchOff(sql, { subscriber: ids[0]!.id, reason: 'no_service', addressHash: 'a' });
-  await beat.tick();
+  await caller.tick();
   expect(monitor.received).toHaveLength(1);
   await switchOff(sql, { subscriber: ids[1]!.id, reason: 'no_service', addressHash: 'b' });
-  await beat.tick();
-  await beat.tick();
+  await caller.tick();
+  await caller.tick();
   expect(monitor.received).toHaveLength(1);
   await sql`update purchase_watch_internal.subscribers set status = 'active' where name = '@slack'`;
-  await beat.tick();
+  await caller.tick();
   expect(monitor.received).toHaveLength(2);
-  expect(said()).toEqual(['heartbeat.withheld: No channel for people takes messages.', 'heartbeat.resumed']);
-  await beat.close();
+  expect(said()).toEqual(['dead_mans_switch.withheld: No channel for people takes messages.', 'dead_mans_switch.resumed']);
+  await caller.close();
 });
 
 test('what goes wrong on the way is said once, without the address, until it works again', async () => {
-  const beat = heartbeat({ timeout: 3_000 });
+  const caller = deadMansSwitch({ timeout: 3_000 });
   const target = await startStandIn<Call>(({ path, body }) => ({ kept: { path, body } }));
   monitor.respond({ status: 302, headers: { location: `${target.origin}/elsewhere` } }, { status: 302 }, { status: 500 });
-  for (let times = 0; times < 3; times++) expect(await beat.tick()).toBe(15_000);
+  for (let times = 0; times < 3; times++) expect(await caller.tick()).toBe(15_000);
   expect(target.received).toEqual([]);
   await target.stop();
-  expect(await lastHeartbeat(database.sql)).toBeNull();
+  expect(await lastSwitchCall(database.sql)).toBeNull();
   monitor.respond({ hang: 'answer' }, { reset: 'answer' });
-  await beat.tick();
-  await beat.tick();
-  await beat.tick();
+  await caller.tick();
+  await caller.tick();
+  await caller.tick();
   expect(said()).toEqual([
-    'heartbeat.failed: It answered 302.',
-    'heartbeat.failed: It answered 500.',
-    'heartbeat.failed: It did not answer within 3000 ms.',
-    expect.stringMatching(/^heartbeat\.failed: No answer came \(\w+\)\.$/),
-    'heartbeat.resumed',
+    'dead_mans_switch.failed: It answered 302.',
+    'dead_mans_switch.failed: It answered 500.',
+    'dead_mans_switch.failed: It did not answer within 3000 ms.',
+    expect.stringMatching(/^dead_mans_switch\.failed: No answer came \(\w+\)\.$/),
+    'dead_mans_switch.resumed',
   ]);
   expect(log.join('')).not.toContain('a-secret-id');
-  await beat.close();
+  await caller.close();
 });
 
 test('an endless answer is not read', async () => {
-  const beat = heartbeat();
+  const caller = deadMansSwitch();
   monitor.respond({ trickle: 10, body: 'x'.repeat(1_000) });
   const began = performance.now();
-  expect(await beat.tick()).toBe(MINUTE);
+  expect(await caller.tick()).toBe(MINUTE);
   expect(performance.now() - began).toBeLessThan(8_000);
-  await beat.close();
+  await caller.close();
 });
 
 test('without a database nothing is called', async () => {
-  const beat = heartbeat();
+  const caller = deadMansSwitch();
   await database.sql.end();
-  await expect(beat.tick()).rejects.toThrow();
+  await expect(caller.tick()).rejects.toThrow();
   expect(monitor.received).toEqual([]);
-  await beat.close();
+  await caller.close();
 });
 
 test('a stop breaks off a call that is under way, without a word', async () => {
-  const beat = heartbeat({ timeout: 20_000 });
+  const caller = deadMansSwitch({ timeout: 20_000 });
   monitor.respond({ hang: 'answer' });
-  const calling = beat.tick();
+  const calling = caller.tick();
   await monitor.waitFor((received) => received.length === 1);
-  await beat.close();
+  await caller.close();
   await calling;
   expect(said()).toEqual([]);
 });

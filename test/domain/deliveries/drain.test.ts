@@ -5,7 +5,7 @@ const pace = (differs: Partial<DeliveryPace> = {}): DeliveryPace => ({
   median: 40,
   measured: 200,
   concurrency: 64,
-  daemons: 1,
+  replicas: 1,
   waiting: 0,
   waitingAtLeast: false,
   ...differs,
@@ -19,7 +19,7 @@ describe('until what is sent again has arrived', () => {
     });
   });
   test('two daemons take half as long', () => {
-    expect(expectedDrain({ count: 3_200, purchases: 3_200 }, pace({ daemons: 2 })).ms).toBe(2_000);
+    expect(expectedDrain({ count: 3_200, purchases: 3_200 }, pace({ replicas: 2 })).ms).toBe(2_000);
   });
   test('a receiver of one at a time is left with one', () => {
     expect(expectedDrain({ count: 10, purchases: 10 }, pace({ concurrency: 1 })).ms).toBe(400);
@@ -36,7 +36,7 @@ describe('until what is sent again has arrived', () => {
     expect(drain.text).toMatch(/, after at least 6 400 that wait already$/);
   });
   test.each([
-    ['no daemon', { daemons: 0 }, /no daemon is running/],
+    ['no daemon', { replicas: 0 }, /no daemon is running/],
     ['nothing measured', { median: null, measured: 0 }, /nothing was delivered to it yet/],
   ] as const)('%s: it is not known, and why is said', (_, differs, text) => {
     const drain = expectedDrain({ count: 1, purchases: 1 }, pace(differs));

@@ -96,7 +96,7 @@ export const SILENCE = { takesWrites: true, silentMs: null };
 export const RENAMED = { configured: false, renamedTo: 'no', failingSince: null, lastSuccessAt: null, lastError: null };
 /** Daemons of which one knows se, and the other one no. */
 export const TURNS: Facts['owner'] = {
-  ...{ replica: 'a', leaseUntil: NOW + HOUR, daemons: 2, othersDue: 0, silence: SILENCE },
+  ...{ replica: 'a', leaseUntil: NOW + HOUR, replicas: 2, othersDue: 0, silence: SILENCE },
   sharing: [
     { id: 'a', startedAt: T, named: { sites: { no: [] }, subscribers: {} } },
     { id: 'b', startedAt: T, named: { sites: { se: [] }, subscribers: {} } },
@@ -113,7 +113,7 @@ export function theFacts({
     order: { payments: [], announcedAt: null, counts: { paid: 0, repeated: 0 } },
     purchase: aPurchase(purchase),
     site: { configured: true, failingSince: null, lastSuccessAt: NOW - SECOND, lastError: null },
-    owner: { replica: 'rep_1', leaseUntil: NOW + 20 * SECOND, daemons: 1, othersDue: 0, silence: SILENCE },
+    owner: { replica: 'rep_1', leaseUntil: NOW + 20 * SECOND, replicas: 1, othersDue: 0, silence: SILENCE },
     firstPoll: null,
     transitions: [{ sequence: 1, from: null, to: CARD, notBefore: null, notAfter: NOW - MINUTE }],
     events: [anEvent()],

@@ -116,13 +116,13 @@ describe('a poll that is late', () => {
   test.each<[string, Parameters<typeof theFacts>[0], RegExp, string | undefined]>([
     [
       'without a daemon',
-      { owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 3, silence: SILENCE } },
+      { owner: { replica: null, leaseUntil: null, replicas: 0, othersDue: 3, silence: SILENCE } },
       /no daemon is running/,
       'no_daemon',
     ],
     [
       'without an owner',
-      { owner: { replica: 'rep_0', leaseUntil: null, daemons: 2, othersDue: 3, silence: SILENCE } },
+      { owner: { replica: 'rep_0', leaseUntil: null, replicas: 2, othersDue: 3, silence: SILENCE } },
       /its shard has no owner at this moment/,
       'poll_late',
     ],
@@ -158,13 +158,13 @@ describe('a poll that is late', () => {
     ],
     [
       'among others',
-      { owner: { replica: 'r', leaseUntil: NOW + 1, daemons: 1, othersDue: 40, silence: SILENCE } },
+      { owner: { replica: 'r', leaseUntil: NOW + 1, replicas: 1, othersDue: 40, silence: SILENCE } },
       /40 more of its shard are due, and the site's ceiling/,
       'poll_late',
     ],
     [
       'among very many',
-      { owner: { replica: 'r', leaseUntil: NOW + 1, daemons: 1, othersDue: 1_000, silence: SILENCE } },
+      { owner: { replica: 'r', leaseUntil: NOW + 1, replicas: 1, othersDue: 1_000, silence: SILENCE } },
       /a hundred or more of its shard are due/,
       'poll_late',
     ],

@@ -27,12 +27,14 @@ describe('the verdict', () => {
     ['nobody wants it', { subscribers: [], deliveries: [] }, /no subscriber wants its events\.$/],
     [
       'no daemon',
-      { owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 0, silence: SILENCE } },
+      { owner: { replica: null, leaseUntil: null, replicas: 0, othersDue: 0, silence: SILENCE } },
       /^No daemon is running on this database, so nothing is polled/,
     ],
     [
       'a database that takes no writes',
-      { owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 0, silence: { takesWrites: false, silentMs: 34_000 } } },
+      {
+        owner: { replica: null, leaseUntil: null, replicas: 0, othersDue: 0, silence: { takesWrites: false, silentMs: 34_000 } },
+      },
       /^No daemon has renewed its lease for 34 s; the database takes no writes, so none can\. Do not start another one\./,
     ],
     [
@@ -77,7 +79,7 @@ describe('the verdict', () => {
   test('of many matters says the two gravest and counts the others', () => {
     const { verdict, matters } = explained({
       purchase: { stateSince: NOW - HOUR, stuckSince: NOW - MINUTE, failures: 2, seenAt: T },
-      owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 0, silence: SILENCE },
+      owner: { replica: null, leaseUntil: null, replicas: 0, othersDue: 0, silence: SILENCE },
       deliveries: [],
     });
     expect(matters.map(({ code }) => code)).toEqual(['no_daemon', 'delivery_missing', 'stuck', 'poll_failing']);
@@ -89,7 +91,7 @@ describe('the verdict', () => {
   test('of three matters counts the third as one', () => {
     const { verdict } = explained({
       purchase: { stateSince: NOW - HOUR, stuckSince: NOW - MINUTE, failures: 2, seenAt: T },
-      owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 0, silence: SILENCE },
+      owner: { replica: null, leaseUntil: null, replicas: 0, othersDue: 0, silence: SILENCE },
     });
     expect(verdict).toMatch(/ And 1 more thing is not as it should be; see below\.$/);
   });

@@ -199,7 +199,7 @@ describe('attempts', () => {
     expect(await paceOf(sql, subscriber!.id)).toEqual({
       median: 42,
       measured: 200,
-      daemons: 1,
+      replicas: 1,
       waiting: OF_EACH,
       waitingAtLeast: false,
     });

@@ -56,7 +56,7 @@ describe('incidents', () => {
   async function incident(id: string, given: Given = {}): Promise<void> {
     const { site = 'se', state = 6, kind = 'stuck', opened = NOW - 2 * HOUR, ended = null, said = true, parent = null } = given;
     await sql`
-      insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, said_at, parent)
+      insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, alerted_at, parent)
       values (${id}, ${kind}, ${site}, ${state}, ${at(opened)}, ${at(opened)}, ${at(ended)}, 3, 9, ${at(said ? opened : null)}, ${parent})`;
   }
   const found = async () => (await incidentsSince(sql, SITES, NOW)).map(({ id }) => id);
@@ -107,7 +107,7 @@ describe('incidents', () => {
 
   test('of long ago are not gone through', async () => {
     await sql`
-      insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, said_at)
+      insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, alerted_at)
       select 'inc_' || n, 'stuck', 'se', 6, ${at(NOW - 9 * DAY)}, ${at(NOW - 9 * DAY)}, ${at(NOW - 8 * DAY)}, 1, 1, now() from generate_series(1, 2000) n`;
     await incident('inc_0');
     const read = await rowsRead(sql, 'incidents', (tx) => incidentsSince(tx, SITES, NOW));

@@ -95,7 +95,7 @@ test('a row that is repaired is due at once, and says why', async () => {
 test('a repair never waits for a row that another session has locked', async () => {
   const purchase = await watchedOne();
   const me = { replica: 'me', holding: { shard: purchase.shard, epoch: EPOCH } };
-  const hasty = connect(database.url, { max: 1, limits: { lock_timeout: 500 } });
+  const hasty = connect(database.url, { max: 1, sessionLimits: { lock_timeout: 500 } });
   await sql.begin(async (tx) => {
     await tx`select from purchase_watch.purchases for update`;
     expect(await writeRepaired(hasty, { ...purchase, sequence: 2 }, me)).toBe(false);

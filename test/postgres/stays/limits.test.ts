@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { DEFAULT_POLL_POLICY, type PollPolicy, policyOf } from '../../../src/domain/polling/poll-plan.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
-import { createLimits } from '../../../src/postgres/stays/limits.ts';
+import { createStayLimits } from '../../../src/postgres/stays/limits.ts';
 import { aStatePolicy } from '../../support/a-purchase.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { addExits } from '../../support/dwell-days.ts';
@@ -27,7 +27,7 @@ beforeEach(async () => {
 afterAll(() => database.drop());
 
 const limitsOf = (policy: PollPolicy, clock = testClock()) => ({
-  limits: createLimits({ sql: database.sql, clock, policy }),
+  limits: createStayLimits({ sql: database.sql, clock, policy }),
   clock,
 });
 /** 130 s lies in a bucket that ends at 152.2 s: three times 153 s. */

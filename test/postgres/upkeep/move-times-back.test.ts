@@ -39,14 +39,14 @@ async function setBack(): Promise<number> {
 
 test('incidents and sites keep how long each thing has lasted, and what came first', async () => {
   await database.sql`
-    insert into purchase_watch_internal.incidents (id, kind, site, opened_at, since, said_at, said_count, said_severity, announced_at, reopened_at, count, peak)
+    insert into purchase_watch_internal.incidents (id, kind, site, opened_at, since, alerted_at, alerted_count, alerted_severity, announced_at, reopened_at, count, peak)
     values ('inc_new', 'unreachable', 'se', ${at(290)}, ${at(280)}, ${at(295)}, 1, 0, ${at(294)}, ${at(293)}, 1, 1),
       ('inc_old', 'unreachable', 'no', ${at(-60)}, ${at(-70)}, ${at(-50)}, 1, 0, ${at(-51)}, null, 1, 1)`;
   await database.sql`
     update purchase_watch_internal.sites set failing_since = ${at(280)}, first_look_since = ${at(299)}, digest_at = ${at(200)} where name = 'se'`;
   await database.sql`update purchase_watch_internal.leases set done_at = ${at(250)} where name = 'upkeep'`;
   await setBack();
-  expect(await minutes('incidents', 'opened_at, since, said_at, announced_at, reopened_at')).toEqual([
+  expect(await minutes('incidents', 'opened_at, since, alerted_at, announced_at, reopened_at')).toEqual([
     [-60, -70, -50, -51, null],
     [-10, -20, -5, -6, -7],
   ]);
@@ -182,7 +182,7 @@ describe('a purchase', () => {
       insert into purchase_watch_internal.silences (created_at, starts_at, ends_at, reason, created_by)
       values (${at(295)}, ${at(295)}, ${at(415)}, 'deploy', 'me')`;
     await renewed();
-    const hasty = connect(database.url, { max: 1, limits: { lock_timeout: 500 } });
+    const hasty = connect(database.url, { max: 1, sessionLimits: { lock_timeout: 500 } });
     const left = await database.sql.begin(async (tx) => {
       await tx`select from purchase_watch.purchases order by id limit 1 for update`;
       await tx`select from purchase_watch_internal.silences for update`;

@@ -14,7 +14,7 @@ function alarm(minutes: number, rule: 'share' | 'sparse' = 'share'): string {
 export async function addIncidents(sql: Sql): Promise<void> {
   const [cards, identity, bank, long] = [alarm(560), alarm(450), alarm(460, 'sparse'), alarm(470)];
   await sql`
-    insert into purchase_watch_internal.incidents (id, kind, site, state, subscriber, parent, severity, alarm, since, opened_at, said_at, said_count, count, peak, moved_on)
+    insert into purchase_watch_internal.incidents (id, kind, site, state, subscriber, parent, severity, alarm, since, opened_at, alerted_at, alerted_count, count, peak, moved_on)
     select id, kind, site, state, subscriber, parent, severity, alarm, now() - age, now() - age + interval '9 minutes',
       now() - age + interval '10 minutes', greatest(count / 2, 1), count, count + 30, count / 10
     from (values
@@ -34,7 +34,7 @@ export async function addIncidents(sql: Sql): Promise<void> {
     where id in ('inc_se_cards', 'inc_long', 'inc_off')`;
   await sql`update purchase_watch_internal.incidents set quiet_since = now(), ends_at = now() + interval '9 minutes', count = 0 where id = 'inc_replica'`;
   await sql`
-    insert into purchase_watch_internal.incidents (id, kind, site, state, subscriber, severity, alarm, since, opened_at, quiet_since, ended_at, said_at, said_count, count, peak, moved_on,
+    insert into purchase_watch_internal.incidents (id, kind, site, state, subscriber, severity, alarm, since, opened_at, quiet_since, ended_at, alerted_at, alerted_count, count, peak, moved_on,
       acknowledged_at, acknowledged_by, acknowledged_note, answered_at, answered_by, answer_cause, answer_note)
     select 'inc_ended_' || n, kind, case when kind in ('stuck', 'unreachable') then (array['se', 'fi', ${LONG_SITE}])[1 + n % 3] end, case when kind = 'stuck' then 6 end,
       case when kind = 'subscriber' then ${PAUSED} end, n % 2, case when kind = 'stuck' then ${cards} end, at, at + interval '9 minutes', at + interval '50 minutes', at + interval '1 hour',

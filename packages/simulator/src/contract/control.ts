@@ -63,7 +63,6 @@ export interface Counts {
   readonly overlapping: readonly string[];
 }
 
-/** The settings at the moment. */
 export interface Settings {
   readonly sites: readonly Site[];
   readonly timeScale: number;

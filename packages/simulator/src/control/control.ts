@@ -13,7 +13,6 @@ import type { Clock } from '../values/clock.ts';
 import { milliseconds } from '../values/duration.ts';
 import { nameOfState, PAGE_STATES, stateIn } from '../values/states.ts';
 
-/** The parts of a namespace. */
 export interface Parts {
   /** The service's clock, which no control advances. */
   readonly now: () => number;

@@ -171,7 +171,6 @@ export function callsOf(app: ControlApp, tag: string) {
   };
 }
 
-/** An answer in JSON. */
 export function jsonAnswer<Schema extends z.ZodType>(description: string, schema: Schema) {
   return { description, content: { 'application/json': { schema } } };
 }

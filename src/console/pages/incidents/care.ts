@@ -13,14 +13,14 @@ import { when } from '../../parts/time.ts';
 export type Act = 'acknowledge' | 'release' | 'silence' | 'answer';
 
 /** The form that was posted last and refused. */
-export interface Refused extends Tried {
+export interface RefusedForm extends Tried {
   readonly act: Act;
 }
 
 export interface CareParts {
   readonly ask: Ask;
   readonly incident: IncidentDetailsBody;
-  readonly refused: Refused | null;
+  readonly refused: RefusedForm | null;
   /** Silences that hold or will. */
   readonly silences: readonly SilenceBody[];
   /** Open incidents, with which silences are compared. */

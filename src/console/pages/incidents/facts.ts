@@ -147,7 +147,7 @@ function withCode(text: string): Html[] {
 
 /** The likely causes, each with what to do before what speaks for it, and what it was the last time. */
 export function causes(incident: IncidentDetailsBody, { now, base }: Ask): Html {
-  const { causes: likely, earlier, kind, count, saidAt } = incident;
+  const { causes: likely, earlier, kind, count, alertedAt } = incident;
   if (kind !== 'stuck') return NOTHING;
   const last =
     earlier !== null &&
@@ -159,7 +159,7 @@ export function causes(incident: IncidentDetailsBody, { now, base }: Ask): Html 
     return html`<li><h3>${index > 0 ? 'Or: ' : isLikely ? 'Likely: ' : 'Possible: '}${title}</h3>${remedy !== null && html`<p class="cause">${remedy}</p>`}<p class="cause mute">Why: ${tied(inPageZone(why))}${known !== null && html` ${known.cause}`}${more}</p></li>`;
   };
   // The reasons name those who were stuck then.
-  const asOf = count > 0 || saidAt === null ? {} : { note: html`as it was ${when(saidAt, now)}` };
+  const asOf = count > 0 || alertedAt === null ? {} : { note: html`as it was ${when(alertedAt, now)}` };
   const body = html`<ol class="rows">${likely.map(one)}${texts('Meanwhile', incident.meanwhile)}</ol>`;
   const foot = earlier === null ? {} : { foot: html`<p>${lastTime(incident, earlier, now)}</p>` };
   return panel({ id: 'causes', title: 'What it may be, and what to do', body, ...asOf, ...foot });
@@ -192,7 +192,7 @@ export function sent(incident: IncidentDetailsBody, ask: Ask, hasChannel: boolea
 }
 
 function next(
-  { endedAt, parent, silencedUntil, owner, nextReminderAt: reminder, saidAt, kind }: IncidentDetailsBody,
+  { endedAt, parent, silencedUntil, owner, nextReminderAt: reminder, alertedAt, kind }: IncidentDetailsBody,
   ask: Ask,
 ): Html {
   const { base, now } = ask;
@@ -203,7 +203,7 @@ function next(
   const last = html`<small class="small">${ends}</small>`;
   if (silencedUntil !== null)
     return html`Nothing while it is silenced. What is still wrong when the silence ends, ${when(silencedUntil, now)}, is alerted then.${last}`;
-  if (saidAt === null) return html`The first message, once it has lasted for a moment.${last}`;
+  if (alertedAt === null) return html`The first message, once it has lasted for a moment.${last}`;
   const grows = html`<small class="small">at once when it gets worse, or twice as large</small>`;
   if (owner !== null) return html`No reminder, because <bdi>${owner}</bdi> looks after it.${grows}${last}`;
   return html`${reminder === null ? 'No reminder is planned.' : html`A reminder ${when(reminder, now)}, unless somebody acknowledges it.`}${grows}${last}`;

@@ -15,7 +15,7 @@ import { flash } from '../../parts/lists.ts';
 import { isForPeople } from '../../parts/receivers.ts';
 import { openIncidents } from '../../parts/silences.ts';
 import { length, since } from '../../parts/time.ts';
-import { type Act, answered, type CareParts, care, firstActs, type Refused, scopesOf } from './care.ts';
+import { type Act, answered, type CareParts, care, firstActs, type RefusedForm, scopesOf } from './care.ts';
 import { chosenOutcome, customers, share } from './customers.ts';
 import { forDeveloper } from './developer.ts';
 import { advice, causes, numbers, restsOn, sent } from './facts.ts';
@@ -77,7 +77,7 @@ function said({ form, caller }: Ask, names: readonly string[]): Record<string, s
   return { by: actorOf(caller), ...filled(form, ['by', ...names]) };
 }
 
-async function incidentView(ask: Ask, refused: Refused | null): Promise<View> {
+async function incidentView(ask: Ask, refused: RefusedForm | null): Promise<View> {
   const { api, base, query } = ask;
   const incident = await api.get<IncidentDetailsBody>(`/v1${path(ask)}`);
   const isOpen = incident.endedAt === null;

@@ -10,12 +10,10 @@ import { healthMark, isForPeople } from '../../parts/receivers.ts';
 import { siteMark } from '../../parts/sites.ts';
 import { when } from '../../parts/time.ts';
 
-/** Rows of each list. */
 const MOST_LISTED = 8;
 
 type Subscriber = OverviewBody['subscribers'][number];
 
-/** Draws the strip. */
 export function healthStrip({ sites, subscribers, replicas }: OverviewBody, { base, now }: Ask): Html {
   const site = (each: OverviewBody['sites'][number]): Html =>
     html`<li><span>${siteMark(each)} <a href="${base}/sites/${encodeURIComponent(each.site)}">${written(each.site)}</a></span><span>${!each.answers || each.lastAnswerAt === null ? '' : when(each.lastAnswerAt, now)}</span></li>`;

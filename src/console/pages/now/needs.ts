@@ -19,7 +19,6 @@ const MOST_OPEN = 12;
 /** The mark of a kind of need; others have that of their severity. */
 const SHAPES: Readonly<Partial<Record<Need['kind'], Shape>>> = { subscriber: 'paused', stuck: 'stuck' };
 
-/** The shape beside a need. */
 export function needShape({ kind, severity }: Pick<Need, 'kind' | 'severity'>): Shape {
   return severity === 'critical' ? 'critical' : (SHAPES[kind] ?? severity);
 }

@@ -60,7 +60,7 @@ const SORT_WORDS = {
 
 /** The form of all filters, folded where there is little room. */
 export function fields(
-  { overview, filter, problem }: { overview: OverviewBody; filter: Filter; problem: Problem | null },
+  { overview, filter, problem }: { overview: OverviewBody; filter: Filter; problem: FilterProblem | null },
   base: string,
 ): Html {
   const wrong = (name: string): Html =>
@@ -88,7 +88,7 @@ ${chips(overview, filter, base)}</form>`;
 }
 
 /** The API's refusal of a filter. */
-export interface Problem {
+export interface FilterProblem {
   readonly field: string | null;
   readonly says: string;
 }

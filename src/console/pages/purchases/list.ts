@@ -13,7 +13,17 @@ import { amountOf, markOf, purchasePath, valueText } from '../../parts/purchases
 import { since, when } from '../../parts/time.ts';
 import { manyDone } from './done.ts';
 import { examples } from './examples.ts';
-import { asked, type Filter, fields, filterOf, filterWords, OUTCOME_WORDS, orderWords, type Problem, sortOf } from './filter.ts';
+import {
+  asked,
+  type Filter,
+  type FilterProblem,
+  fields,
+  filterOf,
+  filterWords,
+  OUTCOME_WORDS,
+  orderWords,
+  sortOf,
+} from './filter.ts';
 
 const SHOWN = 50;
 
@@ -66,7 +76,7 @@ export async function listView(ask: Ask, acting: Acting | null = null): Promise<
 interface Shown {
   readonly overview: OverviewBody;
   readonly filter: Filter;
-  readonly problem: Problem | null;
+  readonly problem: FilterProblem | null;
   readonly list: Html;
   readonly says: string;
   readonly acting: Acting | null;

@@ -6,7 +6,6 @@ import type { PurchaseDetailsBody } from '../../../api/purchases/purchases.ts';
 import type { DeliveryBody } from '../../../api/subscribers/fields.ts';
 import type { Ask } from '../../frame/page-route.ts';
 
-/** Deliveries that are listed. */
 const MOST_DELIVERIES = 500;
 const MOST_SAME = 10;
 

@@ -26,7 +26,7 @@ export function presentValues({ states, slack }: ShownAlertSettings): ReadonlyMa
 }
 
 /** Settings of the address that differ from the daemon's, as the API takes them. */
-export function wishesOf({ states, slack }: ShownAlertSettings, wanted: ReadonlyMap<string, string>) {
+export function settingsToTry({ states, slack }: ShownAlertSettings, wanted: ReadonlyMap<string, string>) {
   const given = <Value>(names: readonly string[], nameOf: (name: string) => string, make: (value: string) => Value) =>
     Object.fromEntries(
       names.flatMap((name) => {

@@ -8,7 +8,7 @@ import type { View } from '../../frame/page.ts';
 import { type Ask, type GoOn, page } from '../../frame/page-route.ts';
 import type { Tried } from '../../parts/fields.ts';
 import { nothingHere, panel } from '../../parts/lists.ts';
-import { ABOUT, FIRST_SPAN, presentValues, rehearsalForm, wishesOf } from './form.ts';
+import { ABOUT, FIRST_SPAN, presentValues, rehearsalForm, settingsToTry } from './form.ts';
 import { aboutText, basisPanel, messagesPanel, numbersPanel, timelinePanel } from './result.ts';
 
 export const rehearsePages = [
@@ -68,7 +68,7 @@ function askedOf(settings: ShownAlertSettings, wanted: ReadonlyMap<string, strin
     wanted.has(name) ? [[name, wanted.get(name)] as const] : [],
   );
   const silences = wanted.get('ignoreSilences') === 'true' ? { ignoreSilences: true } : {};
-  return { ...Object.fromEntries(named), ...silences, settings: wishesOf(settings, wanted) };
+  return { ...Object.fromEntries(named), ...silences, settings: settingsToTry(settings, wanted) };
 }
 
 function teaching({ origin }: Ask): Html {

@@ -28,7 +28,7 @@ export const silencePages = [
       return { goTo: `${below(back ?? '/silences')}?done=end` };
     }
     try {
-      const { id: added } = await ask.api.send<SilenceBody>('POST', '/v1/silences', wishOf(ask));
+      const { id: added } = await ask.api.send<SilenceBody>('POST', '/v1/silences', silenceOf(ask));
       return { goTo: `/silences?done=${added}` };
     } catch (error) {
       return silencesView(ask, { values: ask.form, refusal: refusalIn(error) }, true);
@@ -37,7 +37,7 @@ export const silencePages = [
 ];
 
 /** The form as the API takes it: fields that are left empty are left out, but for those that must be given. */
-function wishOf({ form, caller }: Ask): Record<string, unknown> {
+function silenceOf({ form, caller }: Ask): Record<string, unknown> {
   const { everything, ...named } = filled(form, FIELDS);
   const needed = { reason: '', endsAt: '', by: actorOf(caller) };
   return { ...needed, ...named, ...(everything === undefined ? {} : { everything: true }) };

@@ -8,7 +8,7 @@ import type { View } from '../../frame/page.ts';
 import { type Ask, action, type GoOn, type PageRoute } from '../../frame/page-route.ts';
 import { below } from '../../frame/request.ts';
 import { changesOf } from './edit-form.ts';
-import type { Posted } from './forms.ts';
+import type { PostedForm } from './forms.ts';
 import { subscriberView } from './one.ts';
 import { secretView } from './secret.ts';
 
@@ -77,7 +77,7 @@ function backTo({ form }: Ask, word: string): GoOn | null {
   return form.back === undefined ? null : { goTo: `${below(form.back)}?done=${word}` };
 }
 
-function posting(word: string, at: Posted['at'], act: (ask: Ask) => Promise<View | GoOn>): PageRoute {
+function posting(word: string, at: PostedForm['at'], act: (ask: Ask) => Promise<View | GoOn>): PageRoute {
   return action(`/subscribers/:name/${word}`, async (ask) => {
     try {
       return await act(ask);
@@ -88,7 +88,7 @@ function posting(word: string, at: Posted['at'], act: (ask: Ask) => Promise<View
   });
 }
 
-function postedOf({ form }: Ask, at: Posted['at']): Posted {
+function postedOf({ form }: Ask, at: PostedForm['at']): PostedForm {
   return { at, values: form, refusal: null, dryRun: null };
 }
 

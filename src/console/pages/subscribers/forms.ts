@@ -20,15 +20,15 @@ export interface DryRun {
 }
 
 /** The values with which a form was posted, and the result; `at` names the form. */
-export interface Posted extends Tried {
+export interface PostedForm extends Tried {
   readonly at: 'edit' | 'replay' | 'retry' | 'rotate' | 'other';
   readonly dryRun: DryRun | null;
 }
 
-export const NOTHING_POSTED: Posted = { at: 'other', values: {}, refusal: null, dryRun: null };
+export const NOTHING_POSTED: PostedForm = { at: 'other', values: {}, refusal: null, dryRun: null };
 
 /** The values typed into one of the forms, or those with which it begins. */
-const triedIn = (posted: Posted, at: Posted['at'], begins: Tried['values'] = {}): Tried =>
+const triedIn = (posted: PostedForm, at: PostedForm['at'], begins: Tried['values'] = {}): Tried =>
   posted.at === at ? posted : { values: begins, refusal: null };
 const pathOf = ({ base }: Ask, name: string): string => `${base}/subscribers/${encodeURIComponent(name)}`;
 
@@ -42,7 +42,7 @@ export function mainActions({ name, health }: Receiver, ask: Ask): Html {
 }
 
 /** Sends the events of a time again, after a dry run. */
-export function replayPanel({ name }: SubscriberBody, ask: Ask, posted: Posted): Html {
+export function replayPanel({ name }: SubscriberBody, ask: Ask, posted: PostedForm): Html {
   const tried = triedIn(posted, 'replay', { since: '2h' });
   const dryRun = posted.dryRun?.of === 'replay' ? posted.dryRun : null;
   const types = [{ value: '', word: 'all it gets' }, ...EVENT_TYPES.map((type) => ({ value: type, word: type }))];
@@ -62,7 +62,7 @@ const GIVEN_UP: readonly { readonly value: Undelivered; readonly word: string }[
 ];
 
 /** Sends again what was given up or never sent, after a dry run. */
-export function retryPanel({ name }: SubscriberBody, ask: Ask, posted: Posted): Html {
+export function retryPanel({ name }: SubscriberBody, ask: Ask, posted: PostedForm): Html {
   const tried = triedIn(posted, 'retry');
   const dryRun = posted.dryRun?.of === 'retry' ? posted.dryRun : null;
   return panel({
@@ -92,7 +92,7 @@ ${expectedDrain !== undefined && html`<p>Until all have arrived: ${tied(expected
 export function settingsPanel(
   { subscriber, receiver, sites }: { subscriber: SubscriberBody; receiver: Receiver | undefined; sites: OverviewBody['sites'] },
   ask: Ask,
-  posted: Posted,
+  posted: PostedForm,
 ): Html {
   const { name, origin, health } = subscriber;
   const path = pathOf(ask, name);
@@ -115,7 +115,7 @@ export function settingsPanel(
   });
 }
 
-function rotateForm(name: string, path: string, posted: Posted): Html {
+function rotateForm(name: string, path: string, posted: PostedForm): Html {
   const tried = triedIn(posted, 'rotate', { overlap: '24h' });
   const hint = 'How long the old secret signs, too: 0 ends it at once, 30d at most. Until then the receiver can change over.';
   return html`<details class="same" id="rotate"${tried.refusal !== null && html` open`}><summary>Rotate the secret</summary><form class="body stack" method="post" action="${path}/rotate">${refusalNote(tried, ['overlap'])}${field({ name: 'overlap', label: 'Overlap', tried, isRequired: true, longest: 20, hint })}<button class="btn">Make a new secret for ${name}</button></form></details>`;

@@ -27,7 +27,7 @@ import {
 import { when } from '../../parts/time.ts';
 import { attemptsPicture } from '../../pictures/attempts.ts';
 import { type DeliveryPage, deliveryTable, olderLinks } from '../deliveries/table.ts';
-import { mainActions, NOTHING_POSTED, type Posted, replayPanel, retryPanel, settingsPanel } from './forms.ts';
+import { mainActions, NOTHING_POSTED, type PostedForm, replayPanel, retryPanel, settingsPanel } from './forms.ts';
 import { ladder, outlookOf, sentenceOf, wholeError } from './words.ts';
 
 const PAGE_SIZE = 25;
@@ -37,7 +37,7 @@ const MOST_LISTED = 8;
 export const subscriberPages: readonly PageRoute[] = [page('/subscribers/:name', (ask) => subscriberView(ask))];
 
 /** The page; `posted` is what a form of it was posted with, and what came of that. */
-export async function subscriberView(ask: Ask, posted: Posted = NOTHING_POSTED): Promise<View | GoOn> {
+export async function subscriberView(ask: Ask, posted: PostedForm = NOTHING_POSTED): Promise<View | GoOn> {
   const { api, base, query, params } = ask;
   const path = `/v1/subscribers/${encodeURIComponent(params.name!)}`;
   const [subscriber, overview] = await Promise.all([api.get<SubscriberBody>(path), api.get<OverviewBody>('/v1/overview')]);

@@ -9,7 +9,6 @@ type Block = SlackMessage['blocks'][number];
 const MARK =
   /<!date\^(?<seconds>\d{1,11})\^(?<form>[^|>]*)\|[^>]*>|<(?<url>[^|>\n]+)\|(?<label>[^>\n]*)>|\*(?<bold>[^*\n]+)\*|`(?<code>[^`\n]+)`/gu;
 
-/** The message of a channel. */
 export function slackCard({ blocks }: SlackMessage): Html {
   return html`<div class="message slack"><p class="who"><b>purchase-watch</b> <span>APP</span></p>${blocks.map(blockOf)}</div>`;
 }

@@ -11,7 +11,6 @@ const ENTITIES = { amp: '&', lt: '<', gt: '>' } as const;
 /** Keeps clients from making links of texts, and is not seen. */
 const NO_WIDTH = /\u200b/gu;
 
-/** The message of a channel. */
 export function teamsCard({ attachments: [{ content }] }: TeamsMessage): Html {
   return html`<div class="message teams"><p class="who"><b>purchase-watch</b> <span>Workflows</span></p>${content.body.map(blockOf)}</div>`;
 }

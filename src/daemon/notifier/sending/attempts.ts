@@ -23,7 +23,6 @@ export interface Attempt {
   readonly epoch: number;
 }
 
-/** An attempt that ended. */
 export interface EndedAttempt extends Omit<Attempt, 'recipient'> {
   readonly result: SendResult;
   readonly at: Instant;

@@ -14,7 +14,7 @@ interface ChoiceContext extends Pick<Deps, 'clock' | 'ownership'> {
   readonly slots: Slots;
 }
 
-export type Choice =
+export type DeliveryChoice =
   /** The delivery leaves; its slot is taken. */
   | { readonly kind: 'send'; readonly delivery: DueDelivery; readonly epoch: number }
   /** The pause is over: the right to try has to be claimed. */
@@ -38,7 +38,7 @@ export function timeFor({ timeout }: Recipient): Milliseconds {
   return timeout + TIME_TO_SETTLE;
 }
 
-export function choose(subscriber: Subscriber, context: ChoiceContext): Choice {
+export function choose(subscriber: Subscriber, context: ChoiceContext): DeliveryChoice {
   const obstacle = obstacleFor(subscriber, context);
   if (obstacle !== null) return obstacle;
   const { ownership, slots } = context;
@@ -62,7 +62,7 @@ export function choose(subscriber: Subscriber, context: ChoiceContext): Choice {
 }
 
 /** The obstacle that keeps the subscriber from getting anything now; null: there is none. */
-function obstacleFor(subscriber: Subscriber, { clock, knownSubscribers }: ChoiceContext): Choice | null {
+function obstacleFor(subscriber: Subscriber, { clock, knownSubscribers }: ChoiceContext): DeliveryChoice | null {
   const { queue, pace, health, recipient } = subscriber;
   const now = clock.now();
   if (!queue.isReady || !knownSubscribers.isActive(subscriber) || isHeldBack(pace, now)) return NONE;

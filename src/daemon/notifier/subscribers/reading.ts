@@ -1,9 +1,6 @@
 /** How far a subscriber's part of the outbox has been read. */
 import type { Instant } from '../../../domain/values/time.ts';
 
-export type Reading = ReturnType<typeof createReading>;
-
-/** Nothing was read. */
 export function createReading() {
   let mayHoldMore = true;
   let readUntil: Instant = 0;

@@ -2,10 +2,10 @@
 import type { Opened } from '../../../channels/outgoing/channel-kind.ts';
 import type { Patience } from '../../../domain/deliveries/subscriber-health.ts';
 import type { Milliseconds } from '../../../domain/values/time.ts';
-import { type HealthInMemory, newHealth } from './health-in-memory.ts';
-import { newPace, type Pace } from './pace.ts';
-import { createReading, type Reading } from './reading.ts';
-import { createSubscriberQueue, type SubscriberQueue } from './subscriber-queue.ts';
+import { newHealth } from './health-in-memory.ts';
+import { newPace } from './pace.ts';
+import { createReading } from './reading.ts';
+import { createSubscriberQueue } from './subscriber-queue.ts';
 
 /** A subscriber with its open channel. */
 export interface Recipient extends Opened {
@@ -18,18 +18,12 @@ export interface Recipient extends Opened {
   readonly patience: Patience;
 }
 
-export interface Subscriber {
-  /** Replaced by known-subscribers.ts when the subscriber's address or keys change. */
-  recipient: Recipient;
-  readonly queue: SubscriberQueue;
-  readonly reading: Reading;
-  readonly pace: Pace;
-  readonly health: HealthInMemory;
-}
+export type Subscriber = ReturnType<typeof createSubscriber>;
 
 /** A subscriber without deliveries in memory and without failures. */
-export function createSubscriber(recipient: Recipient): Subscriber {
+export function createSubscriber(recipient: Recipient) {
   return {
+    /** Replaced by known-subscribers.ts when the subscriber's address or keys change. */
     recipient,
     queue: createSubscriberQueue(),
     reading: createReading(),

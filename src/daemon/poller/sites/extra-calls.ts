@@ -29,7 +29,7 @@ export interface InvoiceOf {
 export type ExtraCalls = ReturnType<typeof createExtraCalls>;
 
 /** How long a call waits for its turn; a replica without shards has no part of the site's calls. */
-const SOON: Milliseconds = 1_000;
+const TURN_WITHIN: Milliseconds = 1_000;
 /** Pause while the lease is too short for a call; the next renewal extends it. */
 const UNTIL_RENEWED: Milliseconds = 250;
 
@@ -65,7 +65,7 @@ export function createExtraCalls({ siteCalls, ownership, wake }: ExtraCallsOptio
   };
 
   const refused = (calls: SiteCalls): InvoiceReply =>
-    calls.restsFor() > 0 ? { kind: 'resting', retryAfter: calls.restsFor() } : { kind: 'busy', retryAfter: SOON };
+    calls.restsFor() > 0 ? { kind: 'resting', retryAfter: calls.restsFor() } : { kind: 'busy', retryAfter: TURN_WITHIN };
 
   return {
     /** Extra calls that wait or are under way. */
@@ -86,7 +86,7 @@ export function createExtraCalls({ siteCalls, ownership, wake }: ExtraCallsOptio
     invoiceOf: async ({ id, site: name, purchaseId, signal }: InvoiceOf): Promise<InvoiceReply> => {
       const calls = siteCalls.get(name);
       if (calls === undefined) return { kind: 'unconfigured', retryAfter: 0 };
-      if (ownership.share() === 0) return { kind: 'busy', retryAfter: SOON };
+      if (ownership.share() === 0) return { kind: 'busy', retryAfter: TURN_WITHIN };
       const answer = await inTurn(
         calls,
         { id, signal },

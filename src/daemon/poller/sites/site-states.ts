@@ -12,7 +12,6 @@ interface SiteStatesOptions extends Pick<Deps, 'sql' | 'clock'> {
   readonly siteCalls: ReadonlyMap<string, SiteCalls>;
 }
 
-/** Nothing was written. */
 export function createSiteStates({ sql, clock, ownership, siteCalls }: SiteStatesOptions) {
   let countedAt: Milliseconds = clock.monotonic();
   let counted: ReadonlyMap<string, number> = new Map();

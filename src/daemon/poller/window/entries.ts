@@ -36,7 +36,6 @@ export type EntryKind = 'urgent' | 'ordinary' | 'bulk';
 
 export type Entries = ReturnType<typeof createEntries>;
 
-/** No entries. */
 export function createEntries() {
   const entries = new Map<number, Entry>();
   const counts: Record<EntryKind, number> = { urgent: 0, ordinary: 0, bulk: 0 };

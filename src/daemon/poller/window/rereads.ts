@@ -2,7 +2,6 @@
 import type { Milliseconds } from '../../../domain/values/time.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 
-/** Nothing to load. */
 export function createRereads({ monotonic }: Pick<Clock, 'monotonic'>) {
   /** From when on each is to be loaded. */
   const from = new Map<number, Milliseconds>();

@@ -76,11 +76,6 @@ test('failures of ours at the same time count once, and after the wait one tries
   expect([may(waited, 3), waited.own.failures, waited.own.since]).toEqual(['yes', 0, null]);
 });
 
-test('a wait of ours from before the clock was set back is over', () => {
-  const { health } = ours(4);
-  expect(pausedUntil(health, NOW - 3_600_000)).toBeNull();
-});
-
 test('what another replica wrote is taken over, as of now', () => {
   const health = newHealth(4);
   takeOver(health, failing, NOW + 5);

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { agreedOn } from '../../../src/postgres/connection/agreed.ts';
 import { agreeOnSession, connectForCommand } from '../../../src/postgres/connection/agreement.ts';
 import { connect, openSession, type Sql } from '../../../src/postgres/connection/database.ts';
-import { limitsFor } from '../../../src/postgres/connection/server-limits.ts';
+import { sessionLimitsFor } from '../../../src/postgres/connection/session-limits.ts';
 import { openStore } from '../../../src/postgres/open.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { startHoldingWire } from '../../support/holding-wire.ts';
@@ -15,12 +15,12 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const LIMITS = limitsFor(WITHIN);
+const LIMITS = sessionLimitsFor(WITHIN);
 
 test('the server knows every limit, and each is shorter than the patience of the client', async () => {
-  const agreement = await agreeOnSession(database.url, { limits: LIMITS, poolMode: 'auto' });
-  expect(agreement).toEqual({ limits: LIMITS, isPooled: false, lacking: null });
-  const sql = connect(database.url, { max: 1, limits: agreement.limits });
+  const agreement = await agreeOnSession(database.url, { sessionLimits: LIMITS, poolMode: 'auto' });
+  expect(agreement).toEqual({ sessionLimits: LIMITS, isPooled: false, lacking: null });
+  const sql = connect(database.url, { max: 1, sessionLimits: agreement.sessionLimits });
   const rows = await sql<{ name: string; ms: number }[]>`
     select name, setting::float8 as ms from pg_settings where name = any(${Object.keys(LIMITS)}::text[]) order by name`;
   expect([...rows]).toEqual([
@@ -36,12 +36,14 @@ test('the server knows every limit, and each is shorter than the patience of the
 test('what a pooler or a platform refuses is left out of every session and said at once, with a line for the file of the pooler', async () => {
   const refused = ['jit', 'enable_sort', 'lock_timeout', 'client_connection_check_interval'];
   const pooler = await startHoldingWire(database.url, { refuses: refused });
-  const { limits, lacking } = await agreeOnSession(pooler.url, { limits: LIMITS });
+  const { sessionLimits, lacking } = await agreeOnSession(pooler.url, { sessionLimits: LIMITS });
   expect(lacking!.refused).toEqual(expect.arrayContaining(refused));
   expect(lacking!.advice).toContain(`ignore_startup_parameters = ${lacking!.refused.join(',')}`);
   expect(lacking!.advice).toMatch(/alter role \S+ set lock_timeout = '1s'/);
-  expect(Object.keys(limits)).toEqual([...['statement_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout']]);
-  const sql = connect(pooler.url, { max: 1, limits, steadyPlans: true, orderedPlans: true });
+  expect(Object.keys(sessionLimits)).toEqual([
+    ...['statement_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout'],
+  ]);
+  const sql = connect(pooler.url, { max: 1, sessionLimits, steadyPlans: true, orderedPlans: true });
   expect([...(await sql`select current_setting('enable_seqscan') as scans`)]).toEqual([{ scans: 'off' }]);
   await sql.end();
   await pooler.stop();
@@ -51,15 +53,15 @@ test('what was refused stays out when something else is wrong besides, so that t
   const url = new URL(database.url);
   url.password = 'wrong';
   const pooler = await startHoldingWire(url.href, { refuses: ['jit'] });
-  await agreeOnSession(pooler.url, { limits: LIMITS });
+  await agreeOnSession(pooler.url, { sessionLimits: LIMITS });
   expect(agreedOn(pooler.url)).toMatchObject({ refused: ['jit'] });
   await pooler.stop();
 });
 
 test('a database that cannot be reached is left to the next connection, which says what is wrong', async () => {
   const url = 'postgres://127.0.0.1:1/none';
-  expect(await agreeOnSession(url, { limits: LIMITS, poolMode: 'auto' })).toEqual({
-    limits: LIMITS,
+  expect(await agreeOnSession(url, { sessionLimits: LIMITS, poolMode: 'auto' })).toEqual({
+    sessionLimits: LIMITS,
     isPooled: false,
     lacking: null,
   });
@@ -67,7 +69,7 @@ test('a database that cannot be reached is left to the next connection, which sa
 
 test('a statement whose client is gone ends, although it would run on', async () => {
   const wire = await startHoldingWire(database.url);
-  const sql = connect(wire.url, { max: 1, name: 'killed', limits: { client_connection_check_interval: 100 } });
+  const sql = connect(wire.url, { max: 1, name: 'killed', sessionLimits: { client_connection_check_interval: 100 } });
   const running = sql`select pg_sleep(600)`.then(
     () => 'answered',
     () => 'refused',
@@ -136,7 +138,7 @@ describe('a database whose defaults would break what recording rests on', () => 
   });
 });
 
-describe('limits that the role has', () => {
+describe('sessionLimits that the role has', () => {
   const setLimits = async (value: string): Promise<void> => {
     const name = decodeURIComponent(new URL(database.url).pathname.slice(1));
     for (const limit of ['statement_timeout', 'idle_session_timeout'])
@@ -157,9 +159,9 @@ describe('limits that the role has', () => {
 
   test('and that a pooler in transaction mode leaves in force are named with what to set', async () => {
     await setLimits("'200ms'");
-    const { lacking } = await agreeOnSession(database.url, { limits: LIMITS, poolMode: 'transaction' });
+    const { lacking } = await agreeOnSession(database.url, { sessionLimits: LIMITS, poolMode: 'transaction' });
     expect(lacking!.detail).toContain('statement_timeout = 200ms: the server ends what the daemon has under way');
     expect(lacking!.advice).toMatch(/alter role \S+ set statement_timeout = '12s'/);
-    expect((await agreeOnSession(database.url, { limits: LIMITS, poolMode: 'session' })).lacking).toBeNull();
+    expect((await agreeOnSession(database.url, { sessionLimits: LIMITS, poolMode: 'session' })).lacking).toBeNull();
   });
 });

@@ -7,10 +7,10 @@
 import type { Milliseconds } from '../../domain/values/time.ts';
 
 /** Settings of a session, in milliseconds. */
-export type ServerLimits = Readonly<Record<string, Milliseconds>>;
+export type SessionLimits = Readonly<Record<string, Milliseconds>>;
 
 /** The limits for a client that waits so long for an answer. The limit for a lock is shorter than that for a statement, so that the error names the lock. */
-export function limitsFor(answerWithin: Milliseconds): ServerLimits {
+export function sessionLimitsFor(answerWithin: Milliseconds): SessionLimits {
   return {
     statement_timeout: Math.round(answerWithin * 0.8),
     lock_timeout: Math.round(answerWithin * 0.6),
@@ -23,6 +23,6 @@ export function limitsFor(answerWithin: Milliseconds): ServerLimits {
 }
 
 /** The same limits with a shorter wait for locks; unchanged where the server takes no limit for that. */
-export function waitingForLocks(limits: ServerLimits, within: Milliseconds): ServerLimits {
+export function waitingForLocks(limits: SessionLimits, within: Milliseconds): SessionLimits {
   return 'lock_timeout' in limits ? { ...limits, lock_timeout: Math.min(limits.lock_timeout!, within) } : limits;
 }

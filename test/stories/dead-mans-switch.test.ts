@@ -1,6 +1,6 @@
 /** The dead man's switch of a daemon at work: called while it runs, and not any more when nobody can be told. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { lastHeartbeat } from '../../src/postgres/shards/dead-mans-switch.ts';
+import { lastSwitchCall } from '../../src/postgres/shards/dead-mans-switch.ts';
 import { type StandIn, startStandIn } from '../support/stand-in.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -18,10 +18,10 @@ test('a daemon calls it soon after its start, and its address is in no log', asy
   t = await startTestApp({ realClock: true, env: { DEAD_MANS_SWITCH_URL: `${monitor.origin}/a-secret-id` } });
   await t.app.start();
   await monitor.waitFor((received) => received.length > 0);
-  await expect.poll(() => lastHeartbeat(t.database.sql)).toBeGreaterThan(Date.now() - 60_000);
+  await expect.poll(() => lastSwitchCall(t.database.sql)).toBeGreaterThan(Date.now() - 60_000);
   const metrics = async () => (await fetch(`${t.app.url()}/metrics`)).text();
   // The loop is well a moment after its first call.
-  await expect.poll(metrics).toMatch(/purchase_watch_loop_healthy\{loop="heartbeat"\} 1/);
+  await expect.poll(metrics).toMatch(/purchase_watch_loop_healthy\{loop="dead_mans_switch"\} 1/);
   expect(await metrics()).toMatch(/purchase_watch_channel_up\{channel="@slack"\} 1/);
   await t.app.stop();
   // A slow machine may take longer than the minute between two calls.
