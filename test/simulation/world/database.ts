@@ -1,11 +1,7 @@
 /** A Postgres inside the process (PGlite) behind sockets of the network. Its statements run one after another, each in no time. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import type { Network, SimSocket } from './network.ts';
 import type { Place, Scheduler } from './time.ts';
-
-const MIGRATIONS = join(import.meta.dirname, '../../../migrations');
 
 export type Engine = PGlite;
 
@@ -278,9 +274,3 @@ function withPid(each: Buffer, pid: number): Buffer {
     .replace(/ concurrently/i, '');
   return message(String.fromCharCode(each[0]!), Buffer.from(body, 'latin1'));
 }
-
-/** The files of the schema, in their order. */
-export const migrations = (): string[] =>
-  readdirSync(MIGRATIONS)
-    .sort()
-    .map((name) => readFileSync(join(MIGRATIONS, name), 'utf8'));
