@@ -70,11 +70,11 @@ function faultsOf(changes: readonly Change[], { history }: Truth): string[] {
 export function missingAtRest(
   receivers: ReadonlyMap<string, readonly Got[]>,
   rows: readonly Row[],
-  truths: ReadonlyMap<string, Truth>,
+  registered: readonly Truth[],
 ): string[] {
   const problems: string[] = [];
   const byId = new Map(rows.map((row) => [row.purchaseId, row]));
-  for (const { purchaseId, history } of truths.values()) {
+  for (const { purchaseId, history } of registered) {
     const { state } = history.at(-1)!;
     const row = byId.get(purchaseId);
     if (row === undefined) problems.push(`${purchaseId} has no row`);
@@ -82,7 +82,7 @@ export function missingAtRest(
   }
   for (const [name, got] of receivers) {
     const changes = changesOf(got.filter(({ accepted }) => accepted));
-    for (const { purchaseId, history } of truths.values()) {
+    for (const { purchaseId, history } of registered) {
       const last = changes.get(purchaseId)?.at(-1)?.to;
       const { state } = history.at(-1)!;
       if (last !== state) problems.push(`${name}: ${purchaseId} is in ${state}, and the last change sent leads to ${last}`);

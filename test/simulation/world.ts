@@ -77,7 +77,10 @@ class World {
   readonly #daemons: Daemon[];
   readonly #log: string[] = [];
   readonly #receivers = new Map<string, { got: Got[]; mood: ReceiverMood | null }>();
+  /** Of every purchase that a shop asked for. */
   readonly #truths = new Map<string, Truth>();
+  /** Those of which a shop knows that they are registered; a call whose answer was lost may have registered others. */
+  readonly #registered = new Set<string>();
   readonly #cut = new Set<Place>();
   readonly #problems: string[] = [];
   readonly #folder = mkdtempSync(join(tmpdir(), 'purchase-watch-simulation-'));
@@ -288,8 +291,9 @@ class World {
   #register({ by, life, count }: Extract<Act, { does: 'registers' }>): void {
     const made = this.#simulator.control.addMany(count, { script: life });
     const ids = made.map(({ purchaseId }) => purchaseId);
+    for (const id of ids) this.#truths.set(id, { purchaseId: id, history: [] });
     const known = (): void => {
-      for (const id of ids) this.#truths.set(id, { purchaseId: id, history: [] });
+      for (const id of ids) this.#registered.add(id);
     };
     if (by === 'sql') {
       const sql = `insert into purchase_watch.purchases (purchase_id) values ${ids.map((id) => `('${id}')`).join()}`;
@@ -354,7 +358,8 @@ class World {
   }
 
   #missing(): string[] {
-    return missingAtRest(this.#got(), this.#rows(), this.#read());
+    const registered = [...this.#read().values()].filter(({ purchaseId }) => this.#registered.has(purchaseId));
+    return missingAtRest(this.#got(), this.#rows(), registered);
   }
 
   #got(): Map<string, readonly Got[]> {
@@ -384,7 +389,7 @@ class World {
       figures: {
         statements: this.#server.count,
         steps: this.#shell.scheduler.steps,
-        purchases: truths.size,
+        purchases: this.#registered.size,
         requests: requests.length,
         minutes: Math.round(this.#shell.scheduler.now / MINUTE),
       },
