@@ -55,9 +55,8 @@ export function decideInvoice(before: Purchase, seen: number, context: InvoiceCo
     case 'unknown':
       return over('none');
     case 'not_completed':
-      return tryAgain(before, { ...invoice, retryAfter: null }, context, true);
     case 'malformed':
-      return tryAgain(before, invoice, context, true);
+      return tryAgain(before, { retryAfter: null, ...invoice }, context, true);
     // The pause that is asked for is one for all the site's polls, so where every call ends like this they must become rare.
     case 'throttled':
       return tryAgain(before, invoice, { ...context, strikes: STRIKES_UNTIL_OWN_TROUBLE }, false);

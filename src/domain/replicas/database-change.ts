@@ -33,7 +33,7 @@ export function compareDatabase(
 ): { readonly isOther: boolean; readonly note: ChangeKind | null } {
   if (number === null) return { isOther: true, note: 'went_back' };
   const isFirst = change === null || (change.origin === null && origin !== null);
-  const isElsewhere = change !== null && change.origin !== null && origin !== null && change.origin !== origin;
+  const isElsewhere = change !== null && origin !== null && change.origin !== origin;
   const note = isFirst ? 'first' : isElsewhere ? 'moved' : null;
   if (known === null) return { isOther: false, note };
   const isMoved = known.origin !== null && origin !== null && known.origin !== origin;

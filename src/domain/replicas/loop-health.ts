@@ -58,10 +58,13 @@ const REASONS: ReadonlyMap<string, ReplicaTroubleReason> = new Map([
  * restart the process: a database that is away would be just as far for the next one.
  */
 export function hangingLoops(loops: readonly LoopSeen[]): string[] {
-  return loops.filter((loop) => REASONS.has(loop.name) && loop.failing === null && hangs(loop)).map(({ name }) => name);
+  return loops
+    .filter((loop) => REASONS.has(loop.name) && loop.failing === null && idleFor(loop) > HANGS_AFTER)
+    .map(({ name }) => name);
 }
 
-const hangs = ({ goodAgo }: LoopSeen): boolean => goodAgo !== null && goodAgo > HANGS_AFTER;
+/** How long ago a loop did its work; 0 before it first did. */
+const idleFor = ({ goodAgo }: LoopSeen): Milliseconds => goodAgo ?? 0;
 
 /** A reason why a replica cannot do its work, as that replica sees it. */
 export interface TroubleSeen {
@@ -74,9 +77,9 @@ export interface TroubleSeen {
 export function troublesSeen(loops: readonly LoopSeen[]): TroubleSeen[] {
   const found = new Map<ReplicaTroubleReason, TroubleSeen>();
   for (const loop of loops) {
-    const { name, goodAgo, failing } = loop;
-    const reason = REASONS.get(name);
-    const seen = failing ?? (goodAgo !== null && hangs(loop) ? { for: goodAgo, error: null } : null);
+    const reason = REASONS.get(loop.name);
+    const idle = idleFor(loop);
+    const seen = loop.failing ?? (idle > HANGS_AFTER ? { for: idle, error: null } : null);
     if (reason === undefined || seen === null) continue;
     const known = found.get(reason);
     if (known === undefined || known.for < seen.for) found.set(reason, { reason, ...seen });

@@ -44,15 +44,13 @@ export interface ShardPart {
   includes(shard: number): boolean;
 }
 
-const whole = (others: readonly unknown[]): ShardPart => ({ isOutdone: false, parties: 1 + others.length, includes: () => true });
-
 /**
  * The shards of a replica. Replicas that know the same share evenly. A replica that knows less than another one takes none,
  * because it could neither poll the purchases of all sites nor send to all subscribers. Where each of two replicas knows
  * what the other one does not, each shard is with one and then with the other, so that everything is done, though late.
  */
 export function partOf({ own, others, now }: { own: NamingReplica; others: readonly NamingReplica[]; now: Instant }): ShardPart {
-  if (own.named === null || others.every(({ named }) => named === null)) return whole(others);
+  if (own.named === null) return { isOutdone: false, parties: 1 + others.length, includes: () => true };
   const newest = newestAddresses([own, ...others]);
   const mine = knowledgeOf(own.named, newest);
   const theirs = others.map(({ named }) => (named === null ? null : knowledgeOf(named, newest)));
@@ -122,8 +120,8 @@ export function nextTurn(turns: ShardTurns, { site, shard, now }: { site: string
   const places = turns.waiting.find(({ what }) => what === siteWords(site))?.places;
   const turn = Math.floor(now / TURN);
   const ahead = Array.from({ length: turns.count }, (_, step) => step);
-  const step = ahead.find((each) => places === undefined || places.includes((shard + turn + each) % turns.count));
-  return step === undefined || step === 0 ? null : (turn + step) * TURN;
+  const step = ahead.findIndex((each) => places === undefined || places.includes((shard + turn + each) % turns.count));
+  return step <= 0 ? null : (turn + step) * TURN;
 }
 
 /** How many of all shards are in a part. */
@@ -161,8 +159,7 @@ type Filters = Pick<NamedSubscriber, 'types' | 'sites' | 'states'>;
 export function widest(all: readonly Filters[]): Filters {
   const together = <Value>(lists: readonly (readonly Value[] | null)[]): Value[] | null =>
     lists.some((list) => list === null) ? null : [...new Set((lists as readonly (readonly Value[])[]).flat())];
-  const [only] = all;
-  if (all.length === 1 && only !== undefined) return only;
+  if (all.length === 1) return all[0]!;
   const [types, sites] = [together(all.map((each) => each.types)), together(all.map((each) => each.sites))];
   return { types, sites, states: together(all.map((each) => each.states)) };
 }

@@ -68,11 +68,9 @@ export interface ReplicaSiteReach {
 export function outdone(rows: readonly ReplicaSiteReach[], replica: string): NothingReached | null {
   const mine = rows.filter((row) => row.replica === replica);
   const failing = mine.filter(({ failingSince }) => failingSince !== null);
-  const others = Map.groupBy(
-    rows.filter((row) => row.replica !== replica && !row.isAway),
-    (row) => row.replica,
-  );
-  for (const theirs of others.values()) {
+  const reading = rows.filter((row) => !row.isAway);
+  // Its own rows among them change nothing: where it fails, it reads no better than itself.
+  for (const theirs of Map.groupBy(reading, (row) => row.replica).values()) {
     const readsAll = mine.every(
       ({ site, failingSince }) => failingSince !== null || theirs.find((row) => row.site === site)?.failingSince == null,
     );

@@ -3,7 +3,7 @@ import type { PollOutcome } from '../../../src/domain/deciding/outcome.ts';
 import { strikesAfter } from '../../../src/domain/polling/poll-plan.ts';
 import type { Observation, Purchase } from '../../../src/domain/purchases/purchase.ts';
 import { answer, trouble } from '../../support/a-purchase.ts';
-import { atBank, CARDS, COMPLETED, HOUR, MINUTE, poll, SECOND, T, typesOf } from './polls.ts';
+import { atBank, CARDS, COMPLETED, HOUR, MINUTE, NEW, planned, poll, SECOND, T, typesOf } from './polls.ts';
 
 describe("a purchase's own trouble", () => {
   const failing = (purchase: Purchase, failures: readonly { kind: 'malformed' | 'unknown'; reason: string; at: number }[]) => {
@@ -37,6 +37,10 @@ describe("a purchase's own trouble", () => {
   test('of an id that was never read is asked about later and later', () => {
     const outcomes = failing(NEVER_READ, every(0, 4, { kind: 'unknown', reason: 'http_404' }));
     expect(outcomes.map(({ nextPollAt }) => nextPollAt! - T)).toEqual([10 * SECOND, 20 * SECOND, 40 * SECOND, 80 * SECOND]);
+    const odd = failing(NEVER_READ, every(0, 3, { kind: 'malformed', reason: 'not_json' }));
+    expect(odd.map(({ nextPollAt }) => nextPollAt! - T)).toEqual([10 * SECOND, 20 * SECOND, 40 * SECOND]);
+    const forgotten = failing(atBank(), every(0, 3, { kind: 'unknown', reason: 'no_such_purchase' }));
+    expect(forgotten.map(({ nextPollAt }) => nextPollAt! - T)).toEqual([5 * SECOND, 10 * SECOND, 20 * SECOND]);
   });
 
   test('heeds a longer Retry-After, and no shorter one', () => {
@@ -53,6 +57,8 @@ describe("a purchase's own trouble", () => {
   ])('of five answers "unknown id" makes it unreadable, which is said once: %s', (_, before, reason) => {
     const outcomes = failing(before, every(MINUTE, 7, { kind: 'unknown', reason }));
     expect(saidAt(outcomes)).toEqual([5]);
+    // An id that was never known is the matter of who registered it: people are alerted of no such purchase.
+    expect(outcomes.map(({ isAlarming }) => isAlarming)).toEqual(outcomes.map((_, at) => at === 4 && before.state !== null));
     const { sequence, state } = before;
     expect(outcomes.at(-1)!.purchase).toMatchObject({
       status: 'unreadable',
@@ -83,7 +89,39 @@ describe("a purchase's own trouble", () => {
       const [event] = outcomes[nth - 1]!.events;
       expect(event!.data).toMatchObject({ reason: failure.reason, tries: nth, codes: [] });
       expect(outcomes.at(-1)!.purchase).toMatchObject({ status: 'unreadable', unknowns: 0, state: before.state });
+      expect(outcomes.map(({ isAlarming }) => isAlarming)).toEqual(outcomes.map((_, at) => at === nth - 1));
+      expect(outcomes.at(-1)!.nextPollReason).toBe('failure');
     }
+  });
+
+  const isUnreadable = (...given: Parameters<typeof poll>) => typesOf(poll(...given)).includes('purchase.unreadable');
+  const odd = trouble('malformed');
+
+  test('lasts by the moment of the last good answer, and by the waits of its plan', () => {
+    const old = atBank({ stateSince: T - HOUR, failures: 2 });
+    expect([isUnreadable(old, odd, T + 5 * MINUTE - 1), isUnreadable(old, odd, T + 5 * MINUTE)]).toEqual([false, true]);
+    // Waits are a tenth of the stay: two of them are five minutes after 25 minutes.
+    const now = T + 6 * MINUTE;
+    const stayed = (time: number) => atBank({ stateSince: now - time, failures: 2 });
+    expect([isUnreadable(stayed(25 * MINUTE - 10), odd, now), isUnreadable(stayed(25 * MINUTE), odd, now)]).toEqual([
+      false,
+      true,
+    ]);
+  });
+
+  test.each([
+    [MINUTE, [false, false, true]],
+    [100 * SECOND, [false, true, true]],
+  ])('of one never read lasts by its waits from the first answer on, which are %i ms and doubled', (first, said) => {
+    const policy = planned(NEW, { poll: { first, growth: 0.1, most: HOUR } });
+    expect([1, 2, 3].map((failures) => isUnreadable({ ...NEVER_READ, failures }, odd, T, { policy }))).toEqual(said);
+  });
+
+  test('has the codes of the answer, in the event too', () => {
+    const coded = { ...odd, codes: ['E17'] };
+    const failed = poll(atBank({ stateSince: T - HOUR, failures: 2 }), coded, T + HOUR);
+    expect([failed.codes, (failed.events[0]!.data as { codes?: unknown }).codes]).toEqual([['E17'], ['E17']]);
+    expect(poll(atBank(), odd, T).codes).toEqual([]);
   });
 
   test('is over with the first good answer: readable first, then what changed', () => {
@@ -94,6 +132,7 @@ describe("a purchase's own trouble", () => {
       ['purchase.state_changed', 4],
     ]);
     expect(seen.purchase).toMatchObject({ status: 'settled', failures: 0, unknowns: 0, sequence: 4 });
+    expect(seen.events[0]!.data).toMatchObject({ state: { value: CARDS } });
     expect(typesOf(poll(unreadable, answer(CARDS), T + MINUTE))).toEqual(['purchase.readable']);
     expect(poll(unreadable, answer(CARDS), T + MINUTE).purchase.status).toBe('watching');
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../src/domain/deciding/decide.ts';
 import { asksForInvoice, MOST_INVOICE_FAILURES } from '../../../src/domain/deciding/invoice.ts';
-import type { InvoiceSeen } from '../../../src/domain/deciding/invoice-seen.ts';
+import { type InvoiceSeen, observationOf } from '../../../src/domain/deciding/invoice-seen.ts';
 import type { DecideContext, PollOutcome } from '../../../src/domain/deciding/outcome.ts';
 import { completedEvents } from '../../../src/domain/events/make-event.ts';
 import type { InvoiceFacts } from '../../../src/domain/events/system-event-types.ts';
@@ -65,6 +65,10 @@ describe('what completes', () => {
 
   test('may be completed when it is seen first', () => {
     expect(poll(aPurchase(), answer(COMPLETED))).toMatchObject({ nextPollAt: T, purchase: { invoice: 'wanted' } });
+  });
+
+  test('is meant alone: what moves to another state has no invoice', () => {
+    expect(poll(atBank(), answer(CANCELLED)).purchase.invoice).toBeNull();
   });
 
   test('is left alone at a site that does not ask for invoices', () => {
@@ -133,6 +137,7 @@ describe('the invoice', () => {
     const after = poll(completed({ failures: 3 }), answer(COMPLETED));
     expect(after).toMatchObject({ kind: 'changed', events: [], nextPollAt: T + SECOND });
     expect(after.purchase).toMatchObject({ invoice: 'wanted', failures: 3 });
+    expect(poll(completed(), { kind: 'same' }).kind).toBe('changed');
   });
 
   test('of a purchase that nobody watches any more is not waited for', () => {
@@ -157,6 +162,14 @@ describe('trouble', () => {
   test('that asks for a pause gets it', () => {
     const invoice = failed('throttled', { retryAfter: 90 * SECOND });
     expect(poll(completed(), answer(COMPLETED), { invoice }).nextPollAt).toBe(T + 90 * SECOND);
+    const malformed = failed('malformed', { retryAfter: 2 * HOUR });
+    expect(poll(completed(), answer(COMPLETED), { invoice: malformed }).nextPollAt).toBe(T + 2 * HOUR);
+  });
+
+  test('by too many calls is asked ever more rarely from the first time on, and not given up', () => {
+    const throttled = (failures: number) => poll(completed({ failures }), answer(COMPLETED), { invoice: failed('throttled') });
+    expect(throttled(0)).toMatchObject({ nextPollAt: T + MINUTE, purchase: { invoice: 'wanted', failures: 1 } });
+    expect(throttled(MOST_INVOICE_FAILURES).purchase.invoice).toBe('wanted');
   });
 
   test.each([
@@ -176,7 +189,7 @@ describe('trouble', () => {
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64].map((minutes) => minutes * MINUTE));
     const last = poll(purchase, answer(COMPLETED), { invoice }, at);
     expect(last).toMatchObject({ nextPollAt: null, events: [], purchase: { invoice: 'none', failures: MOST_INVOICE_FAILURES } });
-    expect(last.lastError).not.toBeNull();
+    expect(last.lastError).toBe(`The invoice could not be read. ${'detail' in invoice ? invoice.detail : ''}`);
   });
 
   test('of the invoices alone, which lasts, is asked ever more rarely and given up only with the purchase', () => {
@@ -209,6 +222,12 @@ describe('trouble', () => {
     // The site's trouble is nobody's failure.
     expect(poll(completed(), trouble('unreachable'))).toMatchObject({ kind: 'postponed', purchase: { invoice: 'wanted' } });
   });
+});
+
+test('a caller that only asks whether the service answers takes every answer about an invoice for a good one', () => {
+  expect(observationOf(NOT_YET)).toEqual({ kind: 'same' });
+  const unreached = failed('unreachable');
+  expect(observationOf(unreached)).toBe(unreached);
 });
 
 test('the service is asked for an invoice only when the poll shows nothing else to be told first', () => {

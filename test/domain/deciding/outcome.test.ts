@@ -24,6 +24,11 @@ describe('giving up', () => {
     expect(last).toMatchObject({ kind: 'changed', reason: 'expired', purchase: { status: 'expired' }, nextPollAt: null });
     expect(typesOf(last)).toEqual(['purchase.expired']);
     expect(last.purchase.sequence).toBe(2);
+    expect(last.events[0]!.data).toMatchObject({
+      state: { value: NEW, name: 'New' },
+      stateSince: '2026-11-20T09:15:00.000Z',
+      watchedSince: '2026-11-20T09:15:00.000Z',
+    });
   });
 
   test('counts from the last change, and from the latest registration', () => {

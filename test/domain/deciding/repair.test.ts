@@ -61,6 +61,17 @@ describe('a row that was taken back', () => {
     });
   });
 
+  test('stays stuck while it is unreadable, and not when its watch ended', () => {
+    expect(repair(before, CARDS, 'purchase.stuck', 'purchase.unreadable')).toMatchObject({ stuckSince: T + 1 });
+    expect(repair(before, CARDS, 'purchase.stuck', 'purchase.expired')).toMatchObject({ status: 'expired', stuckSince: null });
+  });
+
+  test('keeps the time that does not count only for the very stay it was counted for', () => {
+    expect(repair({ ...before, sequence: 0 }, CARDS)).toMatchObject({ excused: 30 });
+    expect(repair({ ...before, stateSince: T - 1 }, CARDS)).toMatchObject({ stateSince: T, excused: 0 });
+    expect(repair({ ...before, state: COMPLETED }, CARDS)).toMatchObject({ state: CARDS, excused: 0 });
+  });
+
   test('is expired, unreadable or readable as was announced last', () => {
     expect(repair(before, CARDS, 'purchase.expired')).toMatchObject({ status: 'expired', sequence: 2 });
     expect(repair(before, CARDS, 'purchase.unreadable')).toMatchObject({ status: 'unreadable', sequence: 2 });

@@ -65,6 +65,7 @@ describe('another state', () => {
     const after = poll(atBank({ seenAt: T + 5 * SECOND }), answer(COMPLETED), T + 7 * SECOND);
     const between = { notBefore: T + 5 * SECOND, notAfter: T + 7 * SECOND };
     expect(after.transition).toEqual({ sequence: 2, from: CARDS, to: COMPLETED, ...between });
+    expect(after.reason).toBe('moved');
     expect(after.events[0]!.data).toMatchObject({
       sequence: 2,
       from: { value: CARDS, name: 'WaitingForCardPayments' },
@@ -116,6 +117,16 @@ describe('final states', () => {
     expect(failed.nextPollAt).toBeGreaterThan(T + HOUR);
   });
 
+  test('a recheck that fails is tried again seven times, and only where rechecks are planned', () => {
+    const policy = planned(COMPLETED, { recheck: [HOUR] });
+    const settled = (failures: number) => atBank({ state: COMPLETED, status: 'settled', failures });
+    const failed = (failures: number) => poll(settled(failures), trouble('malformed'), T + HOUR, { policy });
+    expect(failed(6).nextPollReason).toBe('failure');
+    expect(failed(7).nextPollAt).toBeNull();
+    expect(poll(settled(0), trouble('malformed'), T + HOUR).nextPollAt).toBeNull();
+    expect(poll({ ...settled(0), status: 'stopped' }, trouble('malformed'), T, { policy }).nextPollAt).toBeNull();
+  });
+
   test('are not rechecked for ever: the service forgets a purchase, or never answers well again', () => {
     const policy = planned(COMPLETED, { recheck: [HOUR, DAY] });
     const settled = poll(atBank(), answer(COMPLETED), T, { policy }).purchase;
@@ -134,6 +145,20 @@ describe('final states', () => {
       ({ purchase, nextPollAt } = poll(purchase, trouble('malformed'), nextPollAt, { policy }));
     }
     expect(purchase.status).toBe('settled');
+  });
+
+  test('that the settings call final no more are watched again, which is recorded', () => {
+    const settled = atBank({ state: COMPLETED, status: 'settled' });
+    const policy = planned(COMPLETED, { final: false });
+    expect(poll(settled, answer(COMPLETED), T, { policy })).toMatchObject({ kind: 'changed', purchase: { status: 'watching' } });
+  });
+
+  test('that the settings call final from now on hold nobody who is stuck', () => {
+    const policy = planned(CARDS, { final: true });
+    expect(poll(atBank({ stuckSince: T }), answer(CARDS), T + MINUTE, { policy }).purchase).toMatchObject({
+      status: 'settled',
+      stuckSince: null,
+    });
   });
 
   test('that turn out not to be final are watched again', () => {
@@ -179,6 +204,8 @@ describe('a stuck purchase', () => {
     expect(early.purchase.stuckSince).toBeNull();
     expect(early.events).toEqual([]);
     expect(early).toMatchObject({ nextPollAt: limit + SECOND, nextPollReason: 'stuck_moment' });
+    const atOnce = poll(seenLately, answer(CARDS), limit, { askedAt: limit - 1 });
+    expect(atOnce).toMatchObject({ nextPollAt: limit, nextPollReason: 'stuck_moment', events: [] });
   });
 
   test('is called so once, and polled on as planned', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { agesOf, edgesOf, hourUntil, showsAges } from '../../../src/domain/flow/flow.ts';
+import { agesOf, areFewerThanUsual, completionsOf, edgesOf, hourUntil, showsAges } from '../../../src/domain/flow/flow.ts';
 
 const T = Date.UTC(2026, 10, 20, 14, 27, 18);
 const MINUTE = 60_000;
@@ -45,6 +45,69 @@ describe('edges', () => {
     }));
     expect(edgesOf([], known)).toEqual([{ from: 4, to: 1, count: 0, usual: 1 }]);
   });
+
+  test('as busy as others come after those with more usually, then by their states', () => {
+    const ways = [
+      [6, 2, 5],
+      [4, 2, 5],
+      [4, 1, 5],
+      [null, 6, 5],
+      [0, 6, 5],
+      [6, 8, 9],
+    ] as const;
+    const known = [{ site: 'se', days: 3, ways: ways.map(([from, to, mean]) => ({ from, to, mean })) }];
+    expect(edgesOf([], known).map(({ from, to }) => [from, to])).toEqual([
+      [6, 8],
+      [null, 6],
+      [0, 6],
+      [4, 1],
+      [4, 2],
+      [6, 2],
+    ]);
+    const unknown = ways.toReversed().map(([from, to]) => ({ site: 'se', from, to, count: 1 }));
+    expect(edgesOf(unknown, []).map(({ from, to }) => [from, to])).toEqual([
+      [null, 6],
+      [0, 6],
+      [4, 1],
+      [4, 2],
+      [6, 2],
+      [6, 8],
+    ]);
+  });
+});
+
+describe('completed purchases', () => {
+  const counts = [
+    { site: 'se', from: 6, to: 2, count: 3 },
+    { site: 'se', from: 4, to: 2, count: 1 },
+    { site: 'se', from: 6, to: 8, count: 20 },
+  ];
+
+  test('are those of all ways to completion, beside what is usual where that is known', () => {
+    const known = [
+      {
+        site: 'se',
+        days: 3,
+        ways: [
+          { from: 6, to: 2, mean: 8 },
+          { from: 4, to: 2, mean: 4 },
+          { from: 6, to: 8, mean: 2 },
+        ],
+      },
+    ];
+    expect(completionsOf(edgesOf(counts, known), true)).toEqual({ completed: 4, usual: 12 });
+    expect(completionsOf(edgesOf(counts, []), false)).toEqual({ completed: 4, usual: null });
+    expect(completionsOf(edgesOf(counts, []), true)).toEqual({ completed: 4, usual: 0 });
+  });
+
+  test.each([
+    [4, 10, true],
+    [5, 10, false],
+    [0, 9.99, false],
+    [0, null, false],
+  ])('are %i of usually %s: fewer than usual is %s', (completed, usual, isFewer) => {
+    expect(areFewerThanUsual({ completed, usual })).toBe(isFewer);
+  });
 });
 
 test('ages are shown where customers wait or a limit holds, never of final states', () => {
@@ -52,6 +115,7 @@ test('ages are shown where customers wait or a limit holds, never of final state
   expect(showsAges({ state: 17, final: false, hasLimit: false })).toBe(true);
   expect(showsAges({ state: 0, final: false, hasLimit: false })).toBe(false);
   expect(showsAges({ state: 1, final: false, hasLimit: true })).toBe(true);
+  expect(showsAges({ state: 1, final: false, hasLimit: false })).toBe(false);
   expect(showsAges({ state: 2, final: true, hasLimit: true })).toBe(false);
 });
 
@@ -80,6 +144,17 @@ describe('ages', () => {
       { from: 1.9, below: 2, count: 1 },
       { from: 2, below: null, count: 2 },
     ]);
+  });
+
+  test('of purchases some of which were not read are in buckets, those without a limit left out', () => {
+    const free = { age: 1, share: null, stuck: false };
+    expect(agesOf([waiting(0.55), free], 3)).toMatchObject({ buckets: [{ from: 0.5, below: 0.6, count: 1 }], unread: 1 });
+    const bucketsOf = (length: number) =>
+      agesOf(
+        Array.from({ length }, () => waiting(1)),
+        length,
+      ).buckets;
+    expect([bucketsOf(60), bucketsOf(61)]).toEqual([null, [{ from: 1, below: 1.1, count: 61 }]]);
   });
 
   test('without a limit have no buckets, and a counter that is behind leaves nobody unread', () => {

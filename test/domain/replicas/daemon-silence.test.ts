@@ -3,6 +3,7 @@ import { NO_DAEMON, noDaemonText, unwritableAdvice, unwritableText } from '../..
 
 test('a daemon is asked for only where one could work', () => {
   expect(noDaemonText({ takesWrites: true })).toBe(NO_DAEMON);
+  expect(NO_DAEMON).toMatch(/start one with "purchase-watch start"$/);
   expect(noDaemonText({ takesWrites: false })).toMatch(/do not start another one$/);
 });
 

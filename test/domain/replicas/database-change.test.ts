@@ -28,6 +28,21 @@ describe('a renewal of the lease', () => {
     // What the other one noted was the first start.
     expect(compareDatabase({ ...known, change: null }, seen)).toEqual({ isOther: false, note: null });
   });
+  test('finds nothing else where one of both times Postgres did not reveal its timeline', () => {
+    const same = { isOther: false, note: null };
+    expect(compareDatabase({ ...known, origin: null }, seen)).toEqual(same);
+    expect(compareDatabase(known, { ...seen, origin: null })).toEqual(same);
+  });
+  test('finds a note once: of what was noted before the last renewal, memory knows', () => {
+    expect(compareDatabase({ origin: '7/2', change: 'b' }, { ...seen, origin: '7/2', change: moved })).toEqual({
+      isOther: false,
+      note: null,
+    });
+    // Memory knows of no note at all.
+    const change: NotedChange = { id: '01KA', kind: 'went_back', origin: '7/1' };
+    expect(compareDatabase({ ...known, change: null }, { ...seen, change })).toEqual({ isOther: true, note: 'moved' });
+    expect(compareDatabase(known, { ...seen, change: null })).toEqual({ isOther: false, note: 'first' });
+  });
   test('finds another timeline at a start: nothing is in memory, and it is noted once', () => {
     expect(compareDatabase(null, { ...seen, origin: '7/2' })).toEqual({ isOther: false, note: 'moved' });
     expect(compareDatabase(null, { ...seen, origin: '7/2', change: moved })).toEqual({ isOther: false, note: null });

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { type ChannelQueue, hasBegun, lateChannel, reasonToWithhold } from '../../../src/domain/replicas/dead-mans-switch.ts';
+import {
+  type ChannelQueue,
+  hasBegun,
+  lateChannel,
+  MESSAGES_WITHIN,
+  reasonToWithhold,
+} from '../../../src/domain/replicas/dead-mans-switch.ts';
 import { HANGS_AFTER, type LoopSeen } from '../../../src/domain/replicas/loop-health.ts';
 
 const MINUTE = 60_000;
@@ -36,6 +42,12 @@ test.each<[string, readonly LoopSeen[], Parameters<typeof reasonToWithhold>[1], 
     NOBODY,
     'The notifier has not done its work for two minutes.',
   ],
+  [
+    'a loop is not there',
+    WELL.filter(({ name }) => name !== 'judge'),
+    NOBODY,
+    'The judge has not done its work for two minutes.',
+  ],
   ['no channel takes messages', WELL, { ...NOBODY, all: 2 }, 'No channel for people takes messages.'],
   [
     'messages do not leave',
@@ -51,6 +63,9 @@ test('a message is late a quarter of an hour after it was due and the ceiling of
   const messages = Array.from({ length: 5 }, (_, at) => NOW - (50 + at) * MINUTE);
   expect(lates({ maxPerHour: 5, messages })).toBeNull();
   expect(lates({ maxPerHour: 50, messages })).toBe('@slack');
+  // A message from before `MESSAGES_WITHIN` holds nothing back that could be late by now.
+  const after = (at: number) => lates({ dueAt: NOW - 120 * MINUTE, maxPerHour: 3, messages: [at] });
+  expect([after(NOW - MESSAGES_WITHIN), after(NOW - MESSAGES_WITHIN - 1)]).toEqual([null, '@slack']);
 });
 
 test('a daemon has begun when each needed loop did its work once, or had two minutes for it', () => {

@@ -40,6 +40,10 @@ test('a blindness that comes back within half a minute is the same one, and a la
   ]);
 });
 
+test('half a minute without trouble ends it, to the moment', () => {
+  expect(live([...times(3, BLIND), ...times(7, WELL), ...times(2, BLIND)])).toEqual([5, 55]);
+});
+
 test('it is over when nothing is wrong any more, not when alerts can be stored again', () => {
   const stored = { ...BLIND, isBlind: false };
   expect(live([...times(3, BLIND), ...times(20, stored), ...times(6, BLIND)])).toEqual([5]);

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type Failing, failedAgain, hangingLoops, longFailure, troublesSeen } from '../../../src/domain/replicas/loop-health.ts';
+import {
+  type Failing,
+  failedAgain,
+  hangingLoops,
+  LONG_BESIDE,
+  longFailure,
+  troublesSeen,
+} from '../../../src/domain/replicas/loop-health.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -13,11 +20,19 @@ describe('work that fails', () => {
     ['once', [0], 70, null],
     ['for less than a minute', [0, 30, 59], 61, null],
     ['for a minute', [0, 1, 3, 7, 15, 31, 61], 61, 0],
+    ['for a minute to the moment', [0, 60], 60, 0],
     ['for a minute, and not any more for two', [0, 31, 61], 182, null],
+    ['for a minute, and last two minutes ago', [0, 31, 61], 181, 0],
+    ['again after two minutes', [0, 120], 120, 0],
     ['again after long', [0, 1, 300, 301], 302, null],
   ])('%s', (_when, at, now, since) => {
     const long = longFailure([failures(...at)], now * SECOND);
     expect(long?.since ?? null).toBe(since);
+  });
+
+  test('counts after half a minute beside another loop whose work fails', () => {
+    const beside = (last: number) => longFailure([failures(0, last)], last * SECOND, LONG_BESIDE)?.since;
+    expect([beside(29), beside(30)]).toEqual([undefined, 0]);
   });
 
   test('of several kinds counts by the oldest that goes on', () => {
@@ -51,6 +66,12 @@ describe('what keeps a replica from its work', () => {
     ]);
   });
 
+  test('is a failure to renew the lease alone, and of one reason the longest in whichever order', () => {
+    const notRecording = (duration: number) => [{ reason: 'not_recording', for: duration, error: 'full' }];
+    expect(troublesSeen([loop('ownership', MINUTE)])).toEqual(notRecording(MINUTE));
+    expect(troublesSeen([loop('ownership', 2 * MINUTE), loop('poller', MINUTE)])).toEqual(notRecording(2 * MINUTE));
+  });
+
   test('is a loop that hangs', () => {
     expect(troublesSeen([loop('judge', null, 2 * MINUTE)])).toEqual([]);
     expect(troublesSeen([loop('judge', null, 2 * MINUTE + 1)])).toEqual([
@@ -62,5 +83,6 @@ describe('what keeps a replica from its work', () => {
     const long = 2 * MINUTE + 1;
     const loops = [loop('judge', null, long), loop('poller', MINUTE, long), loop('ownership'), loop('notifier', null, null)];
     expect(hangingLoops([...loops, loop('upkeep', null, long)])).toEqual(['judge']);
+    expect(hangingLoops([loop('judge', null, long - 1)])).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  isNewer,
   longestTurn,
   type NamingReplica,
   nextTurn,
@@ -38,10 +39,21 @@ describe('the part of the shards that a replica takes', () => {
     expect([isOutdone, parties, ALL.every(includes)]).toEqual([false, 3, true]);
   });
 
+  test('is an even share of all for one of an older version, which names nothing', () => {
+    const old = { id: 'a', startedAt: 0, named: null };
+    for (const [own, others] of [
+      [old, [replica('b', ['se']), replica('c', ['no'])]],
+      [replica('b', ['se']), [old, { ...old, id: 'c' }]],
+    ] as const) {
+      expect(part(own, others)).toMatchObject({ isOutdone: false, parties: 3 });
+      expect(ALL.map(part(own, others).includes)).toEqual(ALL.map(() => true));
+    }
+  });
+
   test('is nothing beside a replica that names more, which takes all', () => {
     const [less, more] = [replica('a', ['se']), replica('b', ['no', 'se'])];
     expect(part(less, [more])).toMatchObject({ isOutdone: true });
-    expect(sizeOf(part(less, [more]))).toBe(0);
+    expect([sizeOf(part(less, [more])), part(less, [more]).includes(0)]).toEqual([0, false]);
     expect(part(more, [less])).toMatchObject({ isOutdone: false, parties: 1 });
     expect(sizeOf(part(more, [less]))).toBe(64);
   });
@@ -94,10 +106,30 @@ describe('the turns that replicas take', () => {
     }
   });
 
+  test('leave out a replica that knows less than another one, which has no turn', () => {
+    const turns = turnsAmong([replica('a', ['se', 'dk']), replica('b', ['no']), replica('c', ['se'])])!;
+    expect(turns.waiting.map(({ what, replicas, places }) => [what, replicas, places.length])).toEqual([
+      ['site dk', ['a'], 1],
+      ['site no', ['b'], 1],
+      ['site se', ['a'], 1],
+    ]);
+  });
+
+  test('are said of five sites and subscribers, with the number of the others', () => {
+    const text = turnsText(turnsAmong([replica('a', ['1', '2', '3', '4']), replica('b', ['5', '6', '7'])])!);
+    expect(text).toMatch(/^site 1 is .*, site 5 is in the settings of b alone, and 2 more; each shard/);
+  });
+
   test('are none where one replica knows everything, and where all know the same', () => {
     expect(turnsAmong([replica('a', ['se']), replica('b', ['se', 'no'])])).toBeNull();
     expect(turnsAmong([replica('a', ['se']), replica('b', ['se']), { id: 'c', startedAt: 0, named: null }])).toBeNull();
   });
+});
+
+test('of two replicas that were started at the same moment, the one with the later id is the newer', () => {
+  const newer = (id: string, startedAt: number) => isNewer({ id, startedAt }, { id: 'b', startedAt: 5 });
+  expect([newer('a', 5), newer('b', 5), newer('c', 5)]).toEqual([false, false, true]);
+  expect([newer('a', 6), newer('c', 4)]).toEqual([true, false]);
 });
 
 test('while filters differ, a subscriber gets what any of them lets through', () => {

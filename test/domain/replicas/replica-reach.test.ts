@@ -28,6 +28,13 @@ describe('a replica that reaches nothing while another one does', () => {
     const away = look(before, 30_000, 0, OUTDONE);
     expect(away.awayUntil).toBe(30_000 + 5 * MINUTE);
     expect(afterLook(away, { isUnreached: false, othersReach: false, now: 60_000 })).toEqual(TAKING_PART);
+    expect(look(TAKING_PART, 60 * MINUTE, 25_000, OUTDONE).awayUntil).toBeNull();
+  });
+
+  test('stays away until the moment that was set', () => {
+    const away = look(TAKING_PART, 0, 30_000, OUTDONE);
+    expect(afterLook(away, { ...OUTDONE, now: away.awayUntil! - 1 })).toBe(away);
+    expect(afterLook(away, { ...OUTDONE, now: away.awayUntil! }).awayUntil).toBeNull();
   });
 
   test('tries again after a bounded time, longer from one time to the next, and an hour at most', () => {
@@ -75,6 +82,29 @@ describe('another replica does the work better', () => {
     expect(outdone([...mine, { ...reads, isAway: true }], 'me')).toBeNull();
     expect(outdone([...mine, { ...reads, ...failing }], 'me')).toBeNull();
     expect(outdone([...mine, reads, row('other', 'no', failing)], 'me')).toBeNull();
+  });
+
+  test('with every site that it reads and this one does not, since the first of them failed here', () => {
+    const mine = [row('me', 'se', failing), row('me', 'no', { failingSince: 90_000 }), row('me', 'dk', failing)];
+    const theirs = ['se', 'no'].map((site) => row('other', site, { lastReadAt: 200_000 }));
+    expect(outdone([...mine, ...theirs, row('other', 'dk', failing)], 'me')).toEqual({
+      since: 90_000,
+      error: 'Site se: no route Site no: no usable answer.',
+    });
+  });
+
+  test('not when it reads only a site that this one reads too', () => {
+    const mine = [row('me', 'se', failing), row('me', 'no', { lastReadAt: 200_000 })];
+    const theirs = [row('other', 'se', failing), row('other', 'no', { lastReadAt: 200_000 })];
+    expect(outdone([...mine, ...theirs], 'me')).toBeNull();
+  });
+
+  test('each alone, and only in what fails here', () => {
+    const mine = [row('me', 'se', failing), row('me', 'no', { lastReadAt: 200_000 })];
+    const [readsNo, readsSe] = [row('c', 'no', { lastReadAt: 200_000 }), row('b', 'se', { lastReadAt: 200_000 })];
+    expect(outdone([...mine, readsNo, readsSe, row('b', 'no', failing)], 'me')).toBeNull();
+    const third = row('third', 'no', { ...failing, failingSince: 50_000 });
+    expect(outdone([...mine, readsSe, row('b', 'no', { lastReadAt: 200_000 }), third], 'me')?.since).toBe(100_000);
   });
 
   test('not when nothing fails here', () => {

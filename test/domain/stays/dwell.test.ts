@@ -7,9 +7,11 @@ import {
   configuredLimit,
   type Dwell,
   type DwellCount,
+  dwellBody,
   dwellOf,
   ENOUGH_EXITS,
   mostLimit,
+  SHORTEST_SESSION,
   type StuckLimit,
   shownLimit,
   workingText,
@@ -73,6 +75,13 @@ function countsOf(dwells: readonly { shortest: number; longest: number }[]): Dwe
 describe('what is known of dwell times', () => {
   test('is nothing without an exit', () => {
     expect(dwellOf([])).toBeNull();
+    // Counts may lack one side where the days of the other count no more.
+    expect(dwellOf([{ bucket: 3, shortest: 0, longest: 2 }])).toBeNull();
+    expect(dwellOf([{ bucket: 3, shortest: 2, longest: 0 }])).toBeNull();
+  });
+
+  test('of less than a second is half a second', () => {
+    expect(dwellOf(countsOf([{ shortest: 100, longest: 200 }]))).toEqual({ usual: 500, p95: 1_000, purchases: 1 });
   });
 
   test('is the median between the shortest and the longest times, and what 95 % stayed under', () => {
@@ -200,6 +209,11 @@ describe('the working', () => {
       '11 min here; usual 38 s, 95 % under 10 min, limit 25 min (the longest that the session leaves room for), from 412 purchases',
     ],
     [
+      'the longest one that is the shortest too',
+      { ms: 300_000, source: 'learned', dwell: aDwell({ p95: 600_000 }) },
+      '11 min here; usual 38 s, 95 % under 10 min, limit 5 min (the longest that the session leaves room for), from 412 purchases',
+    ],
+    [
       'a configured limit beside what is known',
       configuredLimit(600_000, aDwell(), CARD),
       '11 min here; usual 38 s, 95 % under 2 min 10 s, from 412 purchases; limit 10 min as configured',
@@ -239,6 +253,10 @@ describe('the working', () => {
     );
   });
 
+  test('leaves the least limit in the shortest session', () => {
+    expect([mostLimit(SHORTEST_SESSION), mostLimit(SHORTEST_SESSION + 1)]).toEqual([5 * MINUTE, 5 * MINUTE + 1]);
+  });
+
   test('is shown to programs in numbers, and not where there is no limit', () => {
     expect(shownLimit({ ms: 390_000, source: 'pooled', dwell: aDwell() }, 660_000)).toEqual({
       limitMs: 390_000,
@@ -248,6 +266,7 @@ describe('the working', () => {
       purchases: 412,
       text: '11 min here; usual 38 s, 95 % under 2 min 10 s, limit 6 min 30 s, from 412 purchases of all sites',
     });
+    expect([dwellBody(aDwell()), dwellBody(null)]).toEqual([{ usualMs: 38_000, p95Ms: 130_000, purchases: 412 }, null]);
     expect(shownLimit(configuredLimit(600_000, null, CARD), 0)).toMatchObject({ usualMs: null, p95Ms: null, purchases: null });
     expect(shownLimit(configuredLimit(null, aDwell(), CARD), 660_000)).toBeNull();
   });

@@ -39,6 +39,14 @@ test('a limit is learned from fifty exits, of the site or of all', () => {
   expect(learned.limitOf('no', CARD).source).toBe('pooled');
 });
 
+test('a state without a limit gets none, however many got on', () => {
+  const withoutLimit = new Map(AUTO.states).set(CARD, { ...policyOf(AUTO, CARD), stuckAfter: null });
+  const learned = createLearned({ ...AUTO, states: withoutLimit });
+  learned.add(exits('se', T, 50));
+  learned.learn(T);
+  expect(learned.limitOf('se', CARD)).toMatchObject({ ms: null, source: 'configured' });
+});
+
 test('fourteen days count, today included', () => {
   const learned = createLearned(AUTO);
   learned.add(exits('se', T, 50));

@@ -46,6 +46,7 @@ test('a customer who gets on before the limit left well, by the polls around', (
   expect(stay).toMatchObject({ stuckAt: null, shortest: 60 * SECOND, longest: 66 * SECOND });
   expect(asLeft(stay)).toMatchObject({ outcome: 'well', at: T + 66 * SECOND, toState: COMPLETED });
   expect(asLeft(rehearsed(aStay({ toState: TIMED_OUT })))?.outcome).toBe('other');
+  expect(asStuck(stay).at).toBe(T + 15 * MINUTE);
 });
 
 test('who is seen at the limit is stuck from then on, and leaves late', () => {
@@ -84,6 +85,11 @@ test('time in which the site could not be asked does not count', () => {
     longest: 20 * MINUTE,
   });
   expect(rehearsed(long, 21 * MINUTE, away).stuckAt).toBeNull();
+  expect(asStuck(rehearsed(long, 15 * MINUTE, away)).at).toBe(T + 25 * MINUTE);
+  // One within another counts once, and one from the limit on not at all.
+  const within = [outage(T + 2 * MINUTE, T + 12 * MINUTE), outage(T + 3 * MINUTE, T + 5 * MINUTE)];
+  expect(rehearsed(long, 15 * MINUTE, within).stuckAt).toBe(T + 25 * MINUTE);
+  expect(rehearsed(long, 15 * MINUTE, [outage(T + 15 * MINUTE, T + 20 * MINUTE)]).stuckAt).toBe(T + 15 * MINUTE);
   // Before it came and after it left is no time of its own.
   expect(rehearsed(long, 15 * MINUTE, [outage(T - 9 * MINUTE, T), outage(T + 31 * MINUTE, null)]).stuckAt).toBe(T + 15 * MINUTE);
 });

@@ -54,6 +54,12 @@ describe('a stay that ends', () => {
       outcome: 'late',
     });
     expect(stayOf(atBank({ seenAt: T + 60 * MINUTE }), COMPLETED, T + 61 * MINUTE)).toMatchObject({ outcome: 'late' });
+    expect(stayOf(atBank({ seenAt: T + LIMIT }), COMPLETED, T + LIMIT + 1)).toMatchObject({ outcome: 'late' });
+    expect(stayOf(atBank({ seenAt: T + LIMIT - 1 }), COMPLETED, T + LIMIT)).toMatchObject({ outcome: 'well' });
+    // Who was stuck under a shorter limit.
+    expect(stayOf(atBank({ seenAt: T + MINUTE, stuckSince: T + MINUTE }), COMPLETED, T + 2 * MINUTE)).toMatchObject({
+      outcome: 'late',
+    });
   });
 
   test('does not last for the time in which nobody could ask', () => {
@@ -87,6 +93,17 @@ describe('a stay that becomes overdue', () => {
       foundLate: false,
     });
     expect(stayOf(stuck.purchase, CARDS, T + LIMIT + MINUTE)).toBeNull();
+  });
+
+  test('lasts without the time in which nobody could ask', () => {
+    const excused = 5 * MINUTE;
+    const now = T + LIMIT + excused;
+    expect(stayOf(atBank({ seenAt: now - MINUTE, excused }), CARDS, now)).toMatchObject({ shortest: LIMIT, longest: LIMIT });
+  });
+
+  test('is found late by more than a fifth of the limit', () => {
+    const late = (by: number) => stayOf(atBank({ seenAt: T + LIMIT + 2 * MINUTE }), CARDS, T + LIMIT + by)!.foundLate;
+    expect([late(3 * MINUTE), late(3 * MINUTE + 1)]).toEqual([false, true]);
   });
 
   test('long after a limit that was not there before is found late', () => {

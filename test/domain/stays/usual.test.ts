@@ -12,6 +12,8 @@ test.each([
   ],
   ['of nothing', { stays: 0, calm: 0, calmStuck: 0, days: null }, { share: null, perDay: null }],
   ['of a first day that is not over, with few', { stays: 4, calm: 4, calmStuck: 0, days: 0.5 }, { share: null, perDay: null }],
+  ['of few over days', { stays: 4, calm: 4, calmStuck: 0, days: 2 }, { share: null, perDay: 2 }],
+  ['of few in a whole day', { stays: 4, calm: 4, calmStuck: 0, days: 1 }, { share: null, perDay: 4 }],
   // Half a day does not make ten of five.
   ['of a first day that is not over, with enough', { stays: 5, calm: 5, calmStuck: 0, days: 0.5 }, { share: null, perDay: 5 }],
 ])('what is usual %s', (_, numbers, usual) => expect(usualOf(numbers)).toEqual({ ...usual, counted: numbers.calm }));
