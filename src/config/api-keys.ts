@@ -38,14 +38,20 @@ export function apiKeys(section: FileSettings['api'], environment: Environment, 
   const readKey = environment.read('API_READ_KEY', problems);
   return [
     ...environment.read('API_KEY', problems).map((key, index) => ({
-      ...{ name: index === 0 ? 'API_KEY' : `API_KEY[${index}]`, scopes: SCOPES, hash: hashOfKey(key), expires: null },
+      name: index === 0 ? 'API_KEY' : `API_KEY[${index}]`,
+      scopes: SCOPES,
+      hash: hashOfKey(key),
+      expires: null,
     })),
     ...(readKey === null
       ? []
       : [{ name: 'API_READ_KEY', scopes: ['read', 'metrics'] as const, hash: hashOfKey(readKey), expires: null }]),
     ...Object.entries(section.keys).map(([name, { scopes, hash, key, expires }]) => ({
       // One of both is there: the schema checks it.
-      ...{ name, scopes: [...new Set(scopes)], hash: hash ?? hashOfKey(key!), expires },
+      name,
+      scopes: [...new Set(scopes)],
+      hash: hash ?? hashOfKey(key!),
+      expires,
     })),
   ];
 }

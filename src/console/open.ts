@@ -176,7 +176,12 @@ function askOf(
 ): Ask {
   const caller = c.get('caller');
   return {
-    ...{ api, caller, base, params: c.req.param() as Record<string, string>, query: c.req.query(), now: Date.now() },
+    api,
+    caller,
+    base,
+    params: c.req.param() as Record<string, string>,
+    query: c.req.query(),
+    now: Date.now(),
     mayOperate: caller.scopes.includes('operate'),
     mayRegister: caller.scopes.includes('register'),
     origin: consoleUrl ?? new URL(c.req.url).origin,

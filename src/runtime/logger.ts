@@ -150,7 +150,10 @@ export function createLogger({ level, destination = process.stdout }: LoggerOpti
   let logger: Pino = unnamed;
   const at = (named: LogLevel) => (about: object, event: string) => logger[named](about, event);
   return {
-    ...{ debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
     isVerbose: logger.isLevelEnabled('debug'),
     // Not by setBindings, which adds a second `replica` when a reload names the replica again.
     identify: (replica) => {

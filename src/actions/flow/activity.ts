@@ -54,7 +54,9 @@ function minuteBody(minute: Instant, polled: PolledMinute | undefined, delivered
   const { polls = 0, failedPolls = 0, changes = 0 } = polled ?? {};
   return {
     at: isoTime(minute),
-    ...{ polls, failedPolls, changes },
+    polls,
+    failedPolls,
+    changes,
     greatestLagMs: polls === 0 ? null : (polled?.greatestLag ?? 0),
     delivered: delivered?.delivered ?? 0,
     failedAttempts: delivered?.failedAttempts ?? 0,

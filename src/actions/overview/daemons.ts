@@ -51,7 +51,9 @@ function noDaemon(report: Reporter, { silence, now }: OverviewFacts): Finding {
       { what: 'No daemon works: the database takes no writes', since, why: 'Nothing is polled, recorded or sent' },
     );
   return report.warning('none is running on this database', 'nothing is polled or sent until you run "purchase-watch start"', {
-    ...{ what: 'No daemon runs on this database', since, why: 'No purchase is polled and no person is alerted' },
+    what: 'No daemon runs on this database',
+    since,
+    why: 'No purchase is polled and no person is alerted',
   });
 }
 

@@ -34,8 +34,13 @@ function example(draft: EventDraft): OutgoingEvent {
 function checkoutsData(now: Instant) {
   const place = { site: long('test-site-', LONGEST_SITE), state: namedState(6) };
   const named = (number: number) => ({
-    ...{ ...place, purchaseId: long(`test-purchase-${number}-`, LONGEST_ID), reference: null, orderReference: `TEST-${number}` },
-    ...{ price: `${1_234 + number}.50`, currency: 'SEK', since: isoTime(now - (15 + number) * MINUTE) },
+    ...place,
+    purchaseId: long(`test-purchase-${number}-`, LONGEST_ID),
+    reference: null,
+    orderReference: `TEST-${number}`,
+    price: `${1_234 + number}.50`,
+    currency: 'SEK',
+    since: isoTime(now - (15 + number) * MINUTE),
   });
   const stuck = Array.from({ length: 30 }, (_, index) => ({
     ...named(index),
@@ -46,7 +51,11 @@ function checkoutsData(now: Instant) {
   }));
   const over = { outcome: 'got_on', to: namedState(2), overAt: isoTime(now) } as const;
   return {
-    ...{ kind: 'checkouts', severity: 'warning', test: true, stuckCount: 30, overCount: 2 },
+    kind: 'checkouts',
+    severity: 'warning',
+    test: true,
+    stuckCount: 30,
+    overCount: 2,
     stuck,
     over: [31, 32].map((number) => ({ ...named(number), ...over })),
     reasons: [
@@ -82,11 +91,26 @@ function openedData(now: Instant) {
   const count = parts.reduce((sum, part) => sum + part.count, 0);
   return {
     ...COMMON,
-    ...{ site: null, state: null, openedAt: isoTime(now - MINUTE), endedAt: null, since: isoTime(now - 25 * MINUTE) },
-    ...{ count, peak: count, parts, noticedAfterMs: 24 * MINUTE, limitMs: null, dwell: null },
+    site: null,
+    state: null,
+    openedAt: isoTime(now - MINUTE),
+    endedAt: null,
+    since: isoTime(now - 25 * MINUTE),
+    count,
+    peak: count,
+    parts,
+    noticedAfterMs: 24 * MINUTE,
+    limitMs: null,
+    dwell: null,
     alarm: {
-      ...{ rule: 'share', at: isoTime(now - MINUTE), since: isoTime(now - 25 * MINUTE), entrants: 16, overdue: 14 },
-      ...{ usualShare: 0.03, perDay: 120, falseAlarmEvery: 5_700 },
+      rule: 'share',
+      at: isoTime(now - MINUTE),
+      since: isoTime(now - 25 * MINUTE),
+      entrants: 16,
+      overdue: 14,
+      usualShare: 0.03,
+      perDay: 120,
+      falseAlarmEvery: 5_700,
     },
     lately: { entrants: count + 1_234, overdue: count },
     purchases: [1, 2, 3, 4, 5].map((number) => long(`test-purchase-${number}-`, LONGEST_ID)),
@@ -99,8 +123,12 @@ function openedData(now: Instant) {
       likely: true,
     })),
     earlier: {
-      ...{ cause: 'unknown', note: 'the form of the bank was blocked by our content security policy', by: 'a test' },
-      ...{ at: isoTime(now - 30 * 24 * 60 * MINUTE), site: parts[0]!.site, state: parts[0]!.state },
+      cause: 'unknown',
+      note: 'the form of the bank was blocked by our content security policy',
+      by: 'a test',
+      at: isoTime(now - 30 * 24 * 60 * MINUTE),
+      site: parts[0]!.site,
+      state: parts[0]!.state,
     },
     movedOn: null,
     includes: parts.map((_, index) => `inc_test_${index}`),
@@ -112,9 +140,28 @@ function endedData(now: Instant) {
   const [site, state] = [long('test-site-', LONGEST_SITE), namedState(6)];
   const causes = longestCauses().map((cause) => ({ cause, why: null, likely: true }));
   return {
-    ...{ ...COMMON, site, state, openedAt, endedAt, since: openedAt, count: 3, peak: MEMBERS, movedOn: 180, causes },
-    ...{ parts: [], limitMs: null, dwell: null, alarm: null, lately: null, noticedAfterMs: null, purchases: [] },
-    ...{ waiting: [], unpriced: 0, atLeast: false, earlier: null, includes: [] },
+    ...COMMON,
+    site,
+    state,
+    openedAt,
+    endedAt,
+    since: openedAt,
+    count: 3,
+    peak: MEMBERS,
+    movedOn: 180,
+    causes,
+    parts: [],
+    limitMs: null,
+    dwell: null,
+    alarm: null,
+    lately: null,
+    noticedAfterMs: null,
+    purchases: [],
+    waiting: [],
+    unpriced: 0,
+    atLeast: false,
+    earlier: null,
+    includes: [],
   } satisfies IncidentEventData<'incident.ended'>;
 }
 
@@ -123,9 +170,18 @@ const TYPICAL = { site: 'test-shop', state: namedState(6) };
 function typicalOpened(now: Instant): IncidentEventData<'incident.opened'> {
   return {
     ...openedData(now),
-    ...{ ...TYPICAL, count: 14, peak: 14, parts: [], limitMs: 15 * MINUTE, lately: { entrants: 16, overdue: 14 } },
+    ...TYPICAL,
+    count: 14,
+    peak: 14,
+    parts: [],
+    limitMs: 15 * MINUTE,
+    lately: { entrants: 16, overdue: 14 },
     purchases: [1, 2, 3, 4, 5].map((number) => `test-purchase-${number}`),
-    ...{ waiting: [{ amount: '17493.00', currency: 'SEK' }], unpriced: 0, atLeast: false, earlier: null, includes: [] },
+    waiting: [{ amount: '17493.00', currency: 'SEK' }],
+    unpriced: 0,
+    atLeast: false,
+    earlier: null,
+    includes: [],
     causes: [{ cause: 'return_request', why: 'All 14 stuck customers wait for the card provider.', likely: true }],
   };
 }
@@ -144,10 +200,16 @@ function typicalEnded(now: Instant): IncidentEventData<'incident.ended'> {
 function typicalCheckouts(now: Instant): IncidentEventData<'incident.checkouts'> {
   const longest = checkoutsData(now);
   const short = <Checkout extends object>(checkout: Checkout, index: number) => ({
-    ...{ ...checkout, ...TYPICAL, purchaseId: `test-purchase-${index + 1}` },
+    ...checkout,
+    ...TYPICAL,
+    purchaseId: `test-purchase-${index + 1}`,
   });
   return {
-    ...{ ...longest, stuckCount: 2, overCount: 0, stuck: longest.stuck.slice(0, 2).map(short), over: [] },
+    ...longest,
+    stuckCount: 2,
+    overCount: 0,
+    stuck: longest.stuck.slice(0, 2).map(short),
+    over: [],
     reasons: longest.reasons.map((reason) => ({ ...reason, ...TYPICAL, count: 2 })),
     causes: [{ cause: 'return_request', why: 'Both customers wait for the card provider.', likely: true }],
   };

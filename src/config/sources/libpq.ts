@@ -24,8 +24,14 @@ const PARAMETERS = {
 
 /** Values by which libpq refuses some connections, and which are not obeyed here: silence about them would be a false comfort. */
 const NOT_OBEYED = {
-  ...{ PGSSLCRL: /./, PGSSLCRLDIR: /./, PGREQUIREAUTH: /./, PGREQUIREPEER: /./, PGSSLPASSWORD: /./ },
-  ...{ PGGSSENCMODE: /^require$/, PGCHANNELBINDING: /^require$/, PGSSLMINPROTOCOLVERSION: /^TLSv1\.3$/ },
+  PGSSLCRL: /./,
+  PGSSLCRLDIR: /./,
+  PGREQUIREAUTH: /./,
+  PGREQUIREPEER: /./,
+  PGSSLPASSWORD: /./,
+  PGGSSENCMODE: /^require$/,
+  PGCHANNELBINDING: /^require$/,
+  PGSSLMINPROTOCOLVERSION: /^TLSv1\.3$/,
 };
 
 /**

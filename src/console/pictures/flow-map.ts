@@ -68,7 +68,10 @@ function countsOf(edges: readonly PlacedEdge[], nodes: readonly PlacedNode[]): H
       const words = usually !== '' && whole.length * WIDEST_LETTER <= roomBehind(edge) ? whole : text;
       const place = countPlace(edge);
       const boxAt = ({ dx, dy }: { dx: number; dy: number }): Box => ({
-        ...{ x: place.x + dx, y: place.y + dy - 10, w: words.length * WIDEST_LETTER, h: 12 },
+        x: place.x + dx,
+        y: place.y + dy - 10,
+        w: words.length * WIDEST_LETTER,
+        h: 12,
       });
       const found = isThin(edge)
         ? (ASIDE.map(boxAt).find((box) => !taken.some((other) => isOver(box, other))) ?? null)

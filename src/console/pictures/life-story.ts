@@ -57,7 +57,12 @@ export function lifeOf(purchase: PurchaseDetailsBody, why: ExplanationBody): Lif
     ...(lastPoll === null ? [] : [lastPoll]),
   ];
   return {
-    ...{ now, from, stays, seenAt, subscribers, alerts },
+    now,
+    from,
+    stays,
+    seenAt,
+    subscribers,
+    alerts,
     to: isPolled
       ? now
       : endOfScale(

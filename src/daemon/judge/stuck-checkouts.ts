@@ -181,7 +181,8 @@ async function dataOf(
   { sql, limits, sessionLength }: Pick<CheckoutAlertsOptions, 'sql' | 'limits' | 'sessionLength'>,
 ): Promise<IncidentEventData<'incident.checkouts'>> {
   const parts = reasons.map(({ site, state }) => ({
-    ...{ site, state },
+    site,
+    state,
     count: stuck.filter((each) => each.site === site && each.state === state).length,
   }));
   const since = Math.min(...stuck.map(({ stored }) => stored.since));

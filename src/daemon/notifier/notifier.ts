@@ -117,7 +117,9 @@ function createParts(options: NotifierOptions, startList: StartList, stopped: Ab
   const read = oneAtATime();
   const startAttempts = createSender({
     ...options,
-    ...{ subscriberPauses, notes, startList },
+    subscriberPauses,
+    notes,
+    startList,
     batching: createMessageBatching({ sql, clock, log, read }),
     isHeld: () => stopped.aborted || settling.isStuck(),
     settle: (ended) => {

@@ -156,10 +156,17 @@ function dataOf(
   { id, host }: { id: string; host: string },
 ): IncidentEventData<'incident.opened'> {
   const since = isoTime(symptom.since);
-  return {
-    ...{ incidentId: id, kind: 'replica' as const, site: null, openedAt: since, endedAt: null, reopenedAt: null, since },
-    ...{ severity: levelOf(symptom), acknowledged: null, answer: null },
-    ...replicaData(troubles),
-    postedBy: host,
+  const head = {
+    incidentId: id,
+    kind: 'replica' as const,
+    site: null,
+    openedAt: since,
+    endedAt: null,
+    reopenedAt: null,
+    since,
+    severity: levelOf(symptom),
+    acknowledged: null,
+    answer: null,
   };
+  return { ...head, ...replicaData(troubles), postedBy: host };
 }

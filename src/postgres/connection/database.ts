@@ -147,7 +147,7 @@ function open(
   // The driver's TypeScript types lack the option `socket`.
   const given = {
     ...parsed.options,
-    ...{ socket: sockets.dial },
+    socket: sockets.dial,
     types,
     transform: IN_CAMEL_CASE,
     fetch_types: false,

@@ -100,9 +100,10 @@ function createHosts(parsed: ParsedUrl) {
 /** Asks one host what it is. Never rejects. */
 async function ask(parsed: ParsedUrl, host: Host): Promise<HostAnswer> {
   const { dial, close } = createSockets(parsed, { connectWithinSeconds: ASK_WITHIN / 1_000 });
-  const sql = postgres(parsed.url, {
+  // The driver's TypeScript types lack the option `socket`.
+  const options = {
     ...parsed.options,
-    ...{ socket: dial },
+    socket: dial,
     host: host.name,
     port: host.port,
     connect_timeout: ASK_WITHIN / 1_000,
@@ -111,7 +112,8 @@ async function ask(parsed: ParsedUrl, host: Host): Promise<HostAnswer> {
     prepare: false,
     connection: { application_name: 'purchase-watch probe' },
     onnotice: () => {},
-  });
+  };
+  const sql = postgres(parsed.url, options);
   const over = new AbortController();
   try {
     const silence = delay(ASK_WITHIN, null, { signal: over.signal }).catch(() => null);

@@ -65,7 +65,9 @@ export function createSpans(tracer: Tracer): Omit<Traces, 'close'> {
     },
     recorded: (written, began, record) => {
       const statement: Attributes = {
-        ...{ 'db.system.name': 'postgresql', 'db.operation.name': 'UPDATE', 'db.collection.name': 'purchases' },
+        'db.system.name': 'postgresql',
+        'db.operation.name': 'UPDATE',
+        'db.collection.name': 'purchases',
         ...(written.length > 1 && { 'db.operation.batch.size': written.length }),
       };
       const byPurchase = new Map<number, SpanContext>();
@@ -92,8 +94,10 @@ export function createSpans(tracer: Tracer): Omit<Traces, 'close'> {
       const parent = cause !== undefined && attempt === 1 ? trace.setSpanContext(ROOT_CONTEXT, cause) : ROOT_CONTEXT;
       const links = cause !== undefined && attempt > 1 ? [{ context: cause }] : [];
       const attributes = {
-        ...{ 'purchase_watch.subscriber': subscriber, 'purchase_watch.attempt': attempt },
-        ...{ 'purchase_watch.event_id': event.id, 'purchase_watch.event_type': event.type },
+        'purchase_watch.subscriber': subscriber,
+        'purchase_watch.attempt': attempt,
+        'purchase_watch.event_id': event.id,
+        'purchase_watch.event_type': event.type,
       };
       const span = tracer.startSpan('deliver', { kind: SpanKind.PRODUCER, attributes, links }, parent);
       return {

@@ -35,26 +35,45 @@ export function activityCharts({ minutes: asked, usual, site }: ActivityAnswer):
   const most = Math.max(...of('polls'));
   const figures = [
     chart({
-      ...{ title: 'Polls a minute', now: number(last.polls), kind: 'line', times },
-      ...{ values: of('polls'), usual: usual.polls },
+      title: 'Polls a minute',
+      now: number(last.polls),
+      kind: 'line',
+      times,
+      values: of('polls'),
+      usual: usual.polls,
       says: `${number(polls)} in the hour${site === null ? '' : `, of ${site}`}`,
     }),
     chart({
-      ...{ title: 'Polls without an answer', now: number(last.failedPolls), kind: 'bad', times },
-      ...{ values: of('failedPolls'), usual: usual.failedPolls, least: most * FAILED_SCALE },
+      title: 'Polls without an answer',
+      now: number(last.failedPolls),
+      kind: 'bad',
+      times,
+      values: of('failedPolls'),
+      usual: usual.failedPolls,
+      least: most * FAILED_SCALE,
       says:
         failed === 0
           ? 'none in the hour'
           : tied(`${number(failed)} of ${number(polls)}, each asked again; the scale goes to 5 % of all at least`),
     }),
     chart({
-      ...{ title: 'Polled late by, at most', now: lag === null ? 'no poll' : length(lag), kind: 'line', times },
-      ...{ values: lags, usual: usual.greatestLagMs, valueText: length, axisFor: lengthAxis },
+      title: 'Polled late by, at most',
+      now: lag === null ? 'no poll' : length(lag),
+      kind: 'line',
+      times,
+      values: lags,
+      usual: usual.greatestLagMs,
+      valueText: length,
+      axisFor: lengthAxis,
       says: polls === 0 ? 'no poll in the hour' : tied(`at most ${length(greatest)} in the hour`),
     }),
     chart({
-      ...{ title: 'Events delivered, a minute', now: number(last.delivered), kind: 'good', times },
-      ...{ values: of('delivered'), usual: usual.delivered },
+      title: 'Events delivered, a minute',
+      now: number(last.delivered),
+      kind: 'good',
+      times,
+      values: of('delivered'),
+      usual: usual.delivered,
       says: `${number(total(of('delivered')))} in the hour; ${refused === 0 ? 'no attempt failed' : `${number(refused)} attempts failed`}`,
     }),
   ];

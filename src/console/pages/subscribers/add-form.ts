@@ -63,8 +63,13 @@ function isMore({ values, refusal }: Tried): boolean {
 export function newSubscriber(form: Ask['form']) {
   const { name = '', url = '', format = 'standard', description = '', headers = '' } = form;
   return {
-    ...{ name: name.trim(), url: url.trim(), format, asymmetric: form.asymmetric === 'on' },
-    ...{ types: ticked(form, 'types'), sites: ticked(form, 'sites'), states: ticked(form, 'states') },
+    name: name.trim(),
+    url: url.trim(),
+    format,
+    asymmetric: form.asymmetric === 'on',
+    types: ticked(form, 'types'),
+    sites: ticked(form, 'sites'),
+    states: ticked(form, 'states'),
     description: description.trim() === '' ? null : description.trim(),
     headers: headersOf(headers),
   };

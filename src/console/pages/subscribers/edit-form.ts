@@ -13,7 +13,8 @@ export function editBegins({ types, sites, states, format, publicKey, descriptio
   );
   return {
     ...Object.fromEntries(ticks),
-    ...{ format, description: description ?? '' },
+    format,
+    description: description ?? '',
     ...(publicKey !== null && { asymmetric: 'on' }),
   };
 }

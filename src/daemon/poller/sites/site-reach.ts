@@ -42,8 +42,14 @@ export function createSiteReach(site: string, options: SiteReachOptions) {
   const { clock } = options;
   const reports = createSiteReports(site, options);
   const answers: Answers = {
-    ...{ reach: UNTRIED, recent: newRecentAnswers(), isDown: true, latest: 'unclear' },
-    ...{ lastSuccessAt: null, lastReadAt: null, lastReadWellAt: null, firstSeenAt: null },
+    reach: UNTRIED,
+    recent: newRecentAnswers(),
+    isDown: true,
+    latest: 'unclear',
+    lastSuccessAt: null,
+    lastReadAt: null,
+    lastReadWellAt: null,
+    firstSeenAt: null,
   };
   /** The readability of the site, the other replicas' knowledge of it included. */
   const reach = (): SiteReadability => {

@@ -26,7 +26,8 @@ export function createSiteStates({ sql, clock, ownership, siteCalls }: SiteState
     const states = rows.map(({ site, calls, ...breaker }): SiteCallsNow => {
       const rate = (calls - (counted.get(site.name) ?? 0)) / seconds;
       return {
-        ...{ site: site.name, ...breaker },
+        site: site.name,
+        ...breaker,
         callsPerSecond: Math.round(rate * 100) / 100,
         ceiling: Math.round(site.maxRps * ownership.share() * 100) / 100,
         token: site.token(),
