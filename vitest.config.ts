@@ -41,8 +41,8 @@ export default defineConfig({
     hookTimeout: 300_000,
     // What is waited for comes in milliseconds; a machine at its limit may take many seconds.
     expect: { poll: { timeout: 60_000 } },
-    // Most stories wait for a database, another process or a timer most of the time, so two cores carry more workers than two: of
-    // the longest, each takes a quarter of a core, so `npm run test:long` has six.
+    // Most stories wait for a database, another process or a timer most of the time, so two cores carry more workers than two. With six,
+    // failovers and crowds of connections miss their times.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     projects: [
