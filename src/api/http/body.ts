@@ -1,7 +1,8 @@
 /** Request bodies: read with a cap, as text, and parsed so that numbers keep their digits. */
-import { setImmediate as afterOthers } from 'node:timers/promises';
+import { setImmediate as afterOthers, setTimeout as delay } from 'node:timers/promises';
 import type { Context, MiddlewareHandler } from 'hono';
 import { isJsonObject, type JsonObject, type JsonValue, parseExactQuickly } from '../../domain/values/exact-json.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import { busy, notJsonType, Problem } from './problems.ts';
 
 /** Levels of lists and objects that a body may have. */
@@ -11,7 +12,8 @@ const KIB = 1024;
 const MOST_HELD = 16 * 1024 * KIB;
 const SMALL = 64 * KIB;
 let held = 0;
-/** Each large body is parsed in a turn of the event loop of its own, so that other requests come in between. */
+/** Between two large bodies other requests come in: an answer takes several turns of the event loop, and the worst body a third of a second. */
+const REST: Milliseconds = 20;
 let turn: Promise<void> = Promise.resolve();
 
 /**
@@ -79,16 +81,26 @@ export async function withBody<T>(c: Context, limit: number, work: (bytes: Buffe
       if (size > SMALL && held > MOST_HELD) throw busy(CROWDED);
       chunks.push(chunk);
     }
-    if (size > SMALL) await ownTurn();
-    return await work(Buffer.concat(chunks.splice(0)));
+    const begin = () => work(Buffer.concat(chunks.splice(0)));
+    return await (size > SMALL ? inTurn(begin) : begin());
   } finally {
     held -= size;
   }
 }
 
-function ownTurn(): Promise<void> {
-  turn = turn.then(() => afterOthers());
-  return turn;
+/** Begins one piece of work after the other, each with a rest behind it; their ends are not waited for. */
+function inTurn<T>(begin: () => T | Promise<T>): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  turn = turn.then(async () => {
+    try {
+      resolve(begin());
+    } catch (error) {
+      reject(error);
+    }
+    await afterOthers();
+    await delay(REST);
+  });
+  return promise;
 }
 
 const CROWDED = 'Other large bodies are being worked on, and nothing of this one was used. Try again in a few seconds.';
