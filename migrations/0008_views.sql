@@ -65,7 +65,7 @@ from purchase_watch.purchases p left join purchase_watch_internal.purchase_detai
 where p.site = any (array(select name from purchase_watch_internal.sites));
 
 -- `insert … returning` for programs that may register and not read. Mappers of objects to rows (ORMs) write it, and Postgres asks for
--- the right to read what is returned. On the table that right would be on every row, whoever registered it, so programs get a view of
+-- the right to read what is returned. On the table that right would be on the rows of every registrar, so programs get a view of
 -- their own rows. A policy of row-level security on the table was the other way: it would keep `copy … from` from programs, and
 -- `pg_dump` from roles that are not the owner.
 

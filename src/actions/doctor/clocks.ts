@@ -16,7 +16,7 @@ export async function databaseClock(report: Reporter, sql: Sql): Promise<Finding
   return report.warning(found, todo);
 }
 
-/** `offset`: the clock of the service minus ours; null where no answer showed it. */
+/** `offset`: the service's clock minus this machine's; null where no answer showed the service's clock. */
 export function siteClock(report: Reporter, asked: readonly { readonly offset: Milliseconds | null }[]): Finding[] {
   const offset = asked.find((each) => each.offset !== null)?.offset ?? null;
   if (offset === null) return [];

@@ -29,7 +29,7 @@ export const MOST_MATCHING = 10_000;
 
 export { countSettled } from '../../postgres/polling/watch-settled.ts';
 
-/** So many in one statement; more would hold locks for long. */
+/** Purchases in one statement; a statement about more of them would hold its locks for long. */
 const AT_ONCE = 500;
 /** First polls a second of those that are watched again, so that customers who pay now are polled in time. */
 export const FIRST_POLLS_A_SECOND = 10;

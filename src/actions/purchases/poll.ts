@@ -13,7 +13,7 @@ export { requestPoll } from '../../postgres/purchases/purchases.ts';
 const FIRST_LOOK: Milliseconds = 50;
 const LAST_LOOK: Milliseconds = 500;
 
-/** Whether more than so many polls of a purchase were recorded in time, or before the signal. */
+/** Waits until a purchase has more polls than `than`; false when the time is over, or the signal comes, before that. */
 export async function waitForPoll(
   sql: Sql,
   purchase: PurchaseName,

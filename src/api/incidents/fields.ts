@@ -192,7 +192,7 @@ export const incidentDetailsSchema = incidentSchema
     earlier: orNull(earlierSchema).describe('What it was the last time this happened, as people were alerted last.'),
     said: z.array(messageSchema).describe('Who was alerted of what, first to last.'),
     nextReminderAt: timeOrNull.describe(
-      'When people are reminded of the incident unless it changes before; null when no reminder is planned: nobody was alerted, a person looks after it, it is part of another one, or it is over.',
+      'When people are reminded of the incident unless it changes before; null when no reminder is planned: no person was alerted, a person looks after the incident, the incident is part of another one, or it is over.',
     ),
   })
   .openapi('IncidentDetails');

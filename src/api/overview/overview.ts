@@ -62,7 +62,7 @@ const headlineSchema = named('Headline', {
       .describe('Where in the console it is done: a path below its address, and the words of the link.'),
     incident: textOrNull,
   }).describe(
-    'Everything that needs a person, the most severe first, and within a severity by `kind`; "Nothing needs somebody" is said only when it is empty.',
+    'Everything that needs a person, the most severe first, and within a severity by `kind`; the headline says that nothing needs a person only when this list is empty.',
   ),
 });
 

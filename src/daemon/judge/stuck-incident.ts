@@ -40,11 +40,13 @@ export function stuckData(
   const places = placesOf(verdict);
   const isOurs = (one: Pick<StuckCount, 'site' | 'state'>): boolean =>
     places.some(({ site, state }) => one.site === site && one.state === state);
-  const ours = detections.filter(isOurs);
-  const told = alertedData(last);
-  const toldCauses = told?.kind === 'stuck' ? told.causes : [];
+  const ofIncident = detections.filter(isOurs);
+  const alerted = alertedData(last);
+  const toldCauses = alerted?.kind === 'stuck' ? alerted.causes : [];
   const causes =
-    evidence === null ? toldCauses : rankCauses({ ...evidence, ...exitsTogether(ours.map(({ exits }) => exits)), sessionLength });
+    evidence === null
+      ? toldCauses
+      : rankCauses({ ...evidence, ...exitsTogether(ofIncident.map(({ exits }) => exits)), sessionLength });
   const alarm = incident.alarm ?? earliest(leaves);
   const waitingSince = overdue.filter(isOurs).flatMap(({ since }) => since ?? []);
   return {
@@ -69,7 +71,7 @@ export function stuckData(
         ? null
         : { usualMs: limit.dwell.usual, p95Ms: limit.dwell.p95, purchases: limit.dwell.purchases, source: limit.source },
     alarm: alarm === null ? null : shown(alarm),
-    lately: latelyAt(ours),
+    lately: latelyAt(ofIncident),
     noticedAfterMs: alarm === null ? null : Math.max(alarm.at - alarm.since, 0),
     purchases: oldest.map(({ purchaseId }) => purchaseId),
     waiting: [...money.waiting],

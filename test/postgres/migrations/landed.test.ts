@@ -14,7 +14,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0005_deliveries.sql': '28a89b3e53a84b76db90d586bbb7127ac63bd0d7594e7d628d5e07df48794b4a',
   '0006_incidents.sql': 'd10112918fb785dbb0d2c34991462cf1fdd23d49a216f0a211fc896997927175',
   '0007_requests.sql': '8b88d601cc8b49dd48fcefabff902ed80c354477ae8383251aba490246b4b554',
-  '0008_views.sql': 'a1d89ceb7622d1b819898b043f47f459da52d0158069fb5ef548e5dc1855d9d0',
+  '0008_views.sql': '0f1b8b71d135162d1c286fd80d1e6cb9fca1bee81a52fbafd63f4978efc285fe',
   '0009_roles.sql': '3300b2408cfe9de359b3081dff5f5565b4e01361075a09b3723b84b701634990',
 };
 

@@ -22,7 +22,7 @@ export interface Pasted {
   readonly problem: string | null;
 }
 
-/** Registered at once: of 1 MB of lines so many are less than 1 MiB of JSON, as the API takes it. */
+/** Purchases in one call of the API: the longest lines that the form takes are less than 1 MiB of JSON then, the API's limit. */
 const BATCH = 500;
 /** As many ids as 1 MB usually has, twice. */
 const MOST_LINES = 50_000;
