@@ -40,7 +40,7 @@ test('an object is read as parsing its text would read it, however its bytes are
   await fc.assert(
     fc.asyncProperty(object, fc.constantFrom('', ' ', '\n\t '), pieces, async (value, indent, sizes) => {
       const text = JSON.stringify(value, null, indent);
-      expect(await send(text, sizes)).toEqual({ status: 200, text: JSON.stringify(JSON.parse(text)) });
+      expect(await send(text, sizes)).toEqual({ status: 200, text: JSON.stringify(value) });
     }),
     { numRuns: 50 },
   );

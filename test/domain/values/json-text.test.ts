@@ -12,7 +12,7 @@ test('an object taken apart and put together again is the same, to the digit', (
       const text = JSON.stringify(value, null, space);
       const members = membersOf(text);
       expect([...members.keys()].sort()).toEqual(Object.keys(value).sort());
-      expect(JSON.parse(objectText(Object.fromEntries(members)))).toEqual(JSON.parse(text));
+      expect(stringifyExact(parseExact(objectText(Object.fromEntries(members))))).toBe(JSON.stringify(value));
     }),
   );
   const text = '{"Price":249.50,"a\\"b":{"x":[1,"},{"]},"big":12345678901234567890,"__proto__":null}';
