@@ -17,6 +17,7 @@ const LIVES = [
   'stuck-at-identity-provider',
   'paid-at-second-poll',
 ] as const;
+export type Life = (typeof LIVES)[number];
 
 /** Answers of the service that are no answer to the question. */
 const ODD_ANSWERS = [
@@ -43,7 +44,7 @@ export type ReceiverMood = 'fails' | 'hangs' | 'closes' | 'lies' | 'slow';
 
 /** One thing that happens, at so many milliseconds after the start. */
 export type Act = { readonly at: number } & (
-  | { readonly does: 'registers'; readonly by: 'sql' | 'api'; readonly life: (typeof LIVES)[number]; readonly count: number }
+  | { readonly does: 'registers'; readonly by: 'sql' | 'api'; readonly life: Life; readonly count: number }
   | { readonly does: 'kills' | 'starts' | 'stops'; readonly daemon: number }
   | { readonly does: 'freezes'; readonly daemon: number; readonly lasts: number }
   | { readonly does: 'cuts off'; readonly daemon: number; readonly lasts: number }

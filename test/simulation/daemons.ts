@@ -1,0 +1,119 @@
+/** The daemons of a world: each a whole app in a place of its own, which a supervisor starts again. */
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createApp } from '../../src/app.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import { createLogger } from '../../src/runtime/logger.ts';
+import type { Shell } from './world/process.ts';
+import { type Place, place } from './world/time.ts';
+
+export const KEY = 'sim-key-0123456789abcdef0123456789abcdef';
+/** How V8 names a function in a stack depends on what it has compiled. */
+const STACK = /,"stack":"(?:[^"\\]|\\.)*"/g;
+
+interface Daemon {
+  place: Place;
+  app: Awaited<ReturnType<typeof createApp>> | null;
+  starts: number;
+}
+
+export class Daemons {
+  /** What all of them logged, in order. */
+  readonly log: string[] = [];
+  readonly #shell: Shell;
+  readonly #all: Daemon[];
+  readonly #settings: (daemon: number) => string;
+  readonly #folder = mkdtempSync(join(tmpdir(), 'purchase-watch-simulation-'));
+
+  /** `settings` answers the settings file with which a daemon starts. */
+  constructor(shell: Shell, count: number, settings: (daemon: number) => string) {
+    this.#shell = shell;
+    this.#all = Array.from({ length: count }, (_, index) => ({ place: place(`daemon ${index}`), app: null, starts: 0 }));
+    this.#settings = settings;
+  }
+
+  place(index: number): Place {
+    return this.#all[index]!.place;
+  }
+
+  /** Where the API of the first daemon is that answers, or null. */
+  url(): string | null {
+    return this.#all.find(({ app }) => app?.url())?.app?.url() ?? null;
+  }
+
+  start(index: number): void {
+    const daemon = this.#all[index]!;
+    if (daemon.app !== null) return;
+    daemon.starts++;
+    daemon.place = place(`daemon ${index} start ${daemon.starts}`);
+    const path = join(this.#folder, `settings-${index}.yaml`);
+    writeFileSync(path, this.#settings(index));
+    const settings = loadSettings({
+      PURCHASE_WATCH_CONFIG: path,
+      DATABASE_URL: `postgres://postgres@127.0.0.1:${5501 + index}/postgres`,
+      DATA_DIR: this.#folder,
+      API_KEY: KEY,
+      PORT: `${7000 + 100 * index + daemon.starts}`,
+      HOST: '127.0.0.1',
+      LOG_LEVEL: 'debug',
+      // To find out, a start asks on one connection while another has a transaction, and the engine has one session for both.
+      DATABASE_POOL_MODE: 'session',
+    });
+    const destination = {
+      write: (line: string) => this.log.push(`${index} ${line.replaceAll(STACK, '')}`),
+    } as unknown as NodeJS.WritableStream;
+    const { place: own } = daemon;
+    this.#shell.scheduler.in(own, () => {
+      createApp(settings, { log: createLogger({ level: 'debug', destination }), random: this.#shell.random.next })
+        .then(async (app) => {
+          daemon.app = app;
+          await app.start();
+        })
+        .catch((error: unknown) => {
+          this.log.push(`${index} ended: ${(error as Error).message}`);
+          // A supervisor starts it again.
+          if (daemon.place === own) this.kill(index);
+          this.#shell.scheduler.after(2_000, () => this.start(index), this.#shell.scheduler.world);
+        });
+    });
+  }
+
+  kill(index: number): void {
+    const daemon = this.#all[index]!;
+    daemon.place.state = 'dead';
+    daemon.app = null;
+    this.#shell.network.breakOf(daemon.place);
+  }
+
+  stop(index: number): void {
+    const daemon = this.#all[index]!;
+    const { app, place: own } = daemon;
+    if (app === null) return;
+    daemon.app = null;
+    this.#shell.scheduler.in(
+      own,
+      () =>
+        void app.stop().then(() => {
+          own.state = 'dead';
+          this.#shell.network.breakOf(own);
+        }),
+    );
+  }
+
+  freeze(index: number, lasts: number): void {
+    const { scheduler } = this.#shell;
+    const frozen = this.place(index);
+    if (frozen.state !== 'running') return;
+    frozen.state = 'frozen';
+    scheduler.after(lasts, () => frozen.state === 'frozen' && scheduler.thaw(frozen), scheduler.world);
+  }
+
+  /** Has every daemon run. */
+  mend(): void {
+    this.#all.forEach(({ place: own }, index) => {
+      if (own.state === 'frozen') this.#shell.scheduler.thaw(own);
+      this.start(index);
+    });
+  }
+}
