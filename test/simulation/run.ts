@@ -96,9 +96,9 @@ async function runSeeds(given: Given & { seeds: readonly [number, number] }): Pr
 const shown = (problems: readonly string[]): string =>
   problems.length === 1 ? problems[0]! : `${problems[0]} (and ${problems.length - 1} more)`;
 
-/** Problems without the names and numbers that differ from plan to plan. */
+/** Problems without ids, times and numbers, which differ from plan to plan. */
 const kindsOf = ({ problems }: Report): Set<string> =>
-  new Set(problems.map((problem) => problem.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}|\d+|null|undefined/g, '…')));
+  new Set(problems.map((each) => each.replaceAll(/\S*\d\S*|null|undefined/g, '…')));
 
 /** Shrinks the plan of a world that broke a promise, and tells it. */
 async function tell({ seed }: Report, { jobs, log }: Given): Promise<void> {

@@ -3,6 +3,8 @@
  * plan that is run again needs a new process.
  */
 import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Plan } from '../plan.ts';
@@ -28,11 +30,15 @@ export interface Report extends Partial<Outcome['figures']> {
 const WITHIN = 10 * 60_000;
 
 function startProcess() {
+  // Each world leaves files there.
+  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-prove-'));
   const child = spawn(process.execPath, [join(import.meta.dirname, 'worker.ts')], {
-    env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR },
+    env: { PATH: process.env.PATH, TMPDIR: folder },
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve())).then(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
   let errors = '';
   child.stderr.on('data', (chunk) => {
     errors = `${errors}${chunk}`.slice(-2_000);

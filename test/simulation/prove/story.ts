@@ -14,13 +14,30 @@ const SENTENCES = new Map<string, (act: Fields) => string>([
   ['stops', ({ daemon }) => `daemon ${daemon} is stopped`],
   ['freezes', ({ daemon }) => `daemon ${daemon} is frozen`],
   ['cuts off', ({ daemon }) => `daemon ${daemon} is cut off from the network`],
-  ['stops all', () => 'all daemons are stopped'],
   ['restarts the database', () => 'the database restarts'],
   ['loses statements', ({ share }) => `the database loses ${percent(share)} of the statements, before or after their commit`],
   ['spoils answers', ({ kind, share }) => `the service answers ${percent(share)} of the requests wrongly (${kind})`],
   ['spoils a receiver', ({ receiver, mood }) => `receiver shop${receiver} ${mood}`],
   ['slows the network', ({ ms }) => `each packet takes up to ${duration(ms)} longer`],
   ['asks for polls', () => 'a shop asks for a poll of each purchase'],
+  ['registers again', () => 'the shops register all purchases again'],
+  ['stops all', () => 'all daemons are stopped'],
+  ['changes settings', ({ daemon, to }) => `daemon ${daemon} is started again with other settings: ${JSON.stringify(to)}`],
+  ['copies the database', () => 'a copy of the database is made'],
+  [
+    'goes back',
+    ({ to }) => (to === 'copy' ? 'the database is again as it was at its last copy' : 'the database is made again, without rows'),
+  ],
+  ['fails statements', ({ share, code }) => `the database answers ${percent(share)} of the statements with error ${code}`],
+  ['refuses connections', ({ code }) => `the database refuses new connections with error ${code}`],
+  ['refuses writes', () => 'the database refuses to write'],
+  ['holds the database', () => 'another session keeps a transaction open'],
+  [
+    'steps a clock',
+    ({ of, by }) => `the clock of ${of === 'database' ? 'the database' : `daemon ${of}`} steps by ${duration(by)}`,
+  ],
+  ['loses calls', ({ share }) => `${percent(share)} of the API's answers get lost`],
+  ['doubles calls', ({ share }) => `${percent(share)} of the calls of the API arrive twice`],
 ]);
 
 /** The plan, a line for each act, and what its world broke. */
@@ -52,7 +69,7 @@ const percent = (share: unknown): string => (share === 1 ? 'all' : `${Math.round
 
 /** Milliseconds in words: `250 ms`, `12 s`, `3.5 h`. */
 function duration(value: unknown): string {
-  const ms = Number(value);
+  const ms = Math.abs(Number(value));
   const units = [
     ['d', 86_400_000],
     ['h', 3_600_000],
@@ -60,7 +77,7 @@ function duration(value: unknown): string {
     ['s', 1_000],
   ] as const;
   const [unit, size] = units.find(([, each]) => ms >= 2 * each || ms === each) ?? ['ms', 1];
-  return `${Number((ms / size).toFixed(1))} ${unit}`;
+  return `${Number(value) < 0 ? '-' : ''}${Number((ms / size).toFixed(1))} ${unit}`;
 }
 
 /** A moment since the start of the world: `  1:05`, `26:01:05`. */
