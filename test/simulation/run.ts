@@ -120,7 +120,8 @@ async function tell({ seed }: Report, { jobs, log }: Given): Promise<void> {
     jobs,
     most: MOST_TRIED,
     fails: async (each) => !isStopped && !kindsOf(await runAlone(each)).isDisjointFrom(kinds),
-    onShorter: ({ acts }, tried) => console.log(`  ${acts.length} acts after ${tried} plans`),
+    onShorter: ({ acts, lasts }, tried) =>
+      console.log(`  after ${tried} plans: ${acts.length} acts within ${Math.ceil(lasts / 1_000)} s`),
   });
   const { problems } = await runAlone(shortest, log);
   console.log(
