@@ -1,5 +1,4 @@
 /** The daemon, once, for the process and for tests: opens the database, builds the parts, starts the loops, stops in time. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { secretsOf } from './actions/subscribers/secrets.ts';
 import { type Front, openFront } from './api/access/front.ts';
 import { configuredSubscribers } from './channels/recipients.ts';
@@ -16,6 +15,7 @@ import { type Naming, namedBy } from './postgres/shards/named.ts';
 import { createLogger } from './runtime/logger.ts';
 import { packageVersion } from './runtime/process/package-version.ts';
 import { beginShutdown, unlessAborted } from './runtime/process/shutdown.ts';
+import { delay } from './runtime/time.ts';
 import { openTraces } from './runtime/traces/open.ts';
 import { CLOSED_UNTIL, closeParts, endWork, MIGRATIONS, type Runnable, start, stop } from './work.ts';
 

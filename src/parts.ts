@@ -42,6 +42,8 @@ import { createLoops } from './runtime/loops/loops.ts';
 import { createMeters } from './runtime/meters.ts';
 import { packageVersion } from './runtime/process/package-version.ts';
 import { isGone, processIdentity } from './runtime/process/process-identity.ts';
+import { random } from './runtime/random.ts';
+import { wall } from './runtime/time.ts';
 import type { Traces } from './runtime/traces/traces.ts';
 
 export interface Replacements {
@@ -82,7 +84,7 @@ export function createBase(given: {
   const { settings, replacements, store, log } = given;
   const { sql } = store;
   const clock: Clock & Partial<FollowingClock> = replacements.clock ?? realClock();
-  const health = createHealth(() => Date.now(), clock.monotonic);
+  const health = createHealth(wall, clock.monotonic);
   const replica = `rep_${ulid()}`;
   log.identify(replica);
   return {
@@ -105,7 +107,7 @@ export type Clients = readonly { readonly site: SiteSettings; readonly client: C
 export function createParts(base: Base, clients: Clients, traces: Traces | null) {
   const { sql, clock, log, replica, settings, replacements, secrets, health, limits, meters } = base;
   const { wake } = base.loops;
-  const random = replacements.random ?? Math.random;
+  const spread = replacements.random ?? random;
   const longest = Math.max(...settings.sites.map((site) => 2 * site.timeout), longestAttempt(settings));
   const skippedTime = createSkippedTime({ sql, clock });
   const { skipped } = skippedTime;
@@ -131,7 +133,7 @@ export function createParts(base: Base, clients: Clients, traces: Traces | null)
     ...loop,
     sql: base.store.pools.outbox,
     knownSubscribers,
-    spread: random,
+    spread,
     writes: health.writesOf('notifier'),
     wake: () => wake('notifier'),
   });
@@ -143,7 +145,7 @@ export function createParts(base: Base, clients: Clients, traces: Traces | null)
     policyFor: limits.policyFor,
     writes: health.writesOf('poller'),
     sites: clients.map(({ site, client }) => polledSite(site, client)),
-    spread: () => random() * 2 - 1,
+    spread: () => spread() * 2 - 1,
     capacity: replacements.windowCapacity ?? 100_000,
     onEvents: (deliveries) => {
       if (!notifier.takeNew(deliveries)) wake('notifier');

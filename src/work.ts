@@ -19,6 +19,7 @@ import type { Logger } from './runtime/logger.ts';
 import { PACKAGE_FOLDER } from './runtime/process/package-folder.ts';
 import { beginShutdown, type Shutdown } from './runtime/process/shutdown.ts';
 import { machineKey } from './runtime/secrets/kept-key.ts';
+import { startTimer } from './runtime/time.ts';
 import type { Traces } from './runtime/traces/traces.ts';
 
 /** Where the files of the schema are. */
@@ -137,7 +138,7 @@ export async function stop(parts: Runnable, front: Front | undefined): Promise<b
 /** Hands shards over, and ends loops and what is under way. Answers whether all shards were released. */
 export async function endWork(parts: Runnable, { end, left }: Shutdown): Promise<boolean> {
   const { loops, clients, ownership, deadMansSwitch, repeats, poller, notifier, activity, traces } = parts;
-  const hangUp = setTimeout(() => clients.forEach(({ client }) => void client.close()), left(CALLS_UNTIL));
+  const hangUp = startTimer(() => clients.forEach(({ client }) => void client.close()), left(CALLS_UNTIL));
   await Promise.all([
     // Begun first: the other replicas go on at once with every shard on which nothing is under way.
     end('the handing over of shards', WORK_UNTIL, ownership.handOver),

@@ -1,10 +1,10 @@
 /** Health, for operators' tools: does the process live, and can it work. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { z } from '@hono/zod-openapi';
 import type { Sql } from '../actions/database.ts';
 import { isoTimeOrNull } from '../domain/values/time.ts';
 import { REPLICA_HEADER } from '../runtime/http/replica-header.ts';
+import { delay } from '../runtime/time.ts';
 import { listOf, textOrNull } from './http/fields.ts';
 import { type Api, type ApiDeps, jsonAnswer, OPEN, route, showsMoreTo } from './http/route.ts';
 

@@ -5,6 +5,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { heldText } from '../actions/database.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { monotonic } from '../runtime/time.ts';
 import { guardKeyless, requireKey } from './access/access.ts';
 import { type AccessLogParts, accessLog } from './access/access-log.ts';
 import { askedBy, createFailures } from './access/failures.ts';
@@ -72,9 +73,9 @@ function checkedBy(result: object): unknown {
 /** One line per request, for who asks for them: no bodies, no headers, no query. */
 function requestLog(log: Logger): MiddlewareHandler {
   return async (c, next) => {
-    const begun = performance.now();
+    const begun = monotonic();
     await next();
-    const tookMs = Math.round(performance.now() - begun);
+    const tookMs = Math.round(monotonic() - begun);
     log.debug({ method: c.req.method, path: c.req.path.slice(0, 300), status: c.res.status, tookMs }, 'api.answered');
   };
 }

@@ -7,6 +7,7 @@ import { recordAction } from '../actions/recorded.ts';
 import { DAY } from '../domain/values/time.ts';
 import { seenCertificates } from '../runtime/http/certificates.ts';
 import { createMeters } from '../runtime/meters.ts';
+import { wall } from '../runtime/time.ts';
 import { mountActions } from './access/actions.ts';
 import { createLineBudget, type LineBudget } from './access/line-budget.ts';
 import { mountKey } from './access/own-key.ts';
@@ -106,7 +107,7 @@ export function createApi(parts: ApiParts): Api {
     replica: '',
     feed: createFeedHub(sql),
     silence: 15_000,
-    limits: createStayLimits({ sql, clock: { now: () => Date.now() }, policy: settings.policy }),
+    limits: createStayLimits({ sql, clock: { now: wall }, policy: settings.policy }),
     engine,
     lines: createLineBudget(log),
     places: createStreamPlaces(placeLimits(1_000)),

@@ -1,8 +1,8 @@
 /** Sends calls with authorization, and once more with a renewed one when the service rejects it. Never rejects. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Instant, Milliseconds } from '../domain/values/time.ts';
 import { UNPACKED } from '../runtime/http/unpacked.ts';
+import { delay, monotonic } from '../runtime/time.ts';
 import type { RequestTrace } from '../runtime/traces/traces.ts';
 import type { Call, Reply } from './call.ts';
 import { isTrouble } from './payment-status.ts';
@@ -88,6 +88,6 @@ function createHeaders(): HeadersFor {
 
 /** Ends the wait for a renewal that the call's own deadline does not leave time for. */
 async function expiry(by: Milliseconds): Promise<TroubleObservation> {
-  await delay(Math.max(0, by - performance.now()), undefined, { ref: false });
+  await delay(Math.max(0, by - monotonic()), undefined, { ref: false });
   return failureTrouble({ failed: 'timeout', status: null, phase: 'waiting' });
 }

@@ -7,6 +7,7 @@ import { AppError } from '../domain/values/errors.ts';
 import { type JsonValue, parseExact, stringifyExact } from '../domain/values/exact-json.ts';
 import type { Instant, Milliseconds } from '../domain/values/time.ts';
 import type { Way } from '../domain/values/way.ts';
+import { monotonic, wall } from '../runtime/time.ts';
 import type { RequestTrace } from '../runtime/traces/traces.ts';
 import { authorizedCalls } from './authorized.ts';
 import type { Reply } from './call.ts';
@@ -85,7 +86,7 @@ const SAME: Observation = { kind: 'same' };
  * for a base address, time zone or field name that cannot be right.
  */
 export function createCheckoutClient(site: CheckoutSite, options: CheckoutClientOptions) {
-  const clock = options.clock ?? { now: Date.now, monotonic: () => performance.now() };
+  const clock = options.clock ?? { now: wall, monotonic };
   const baseUrl = readBaseUrl(site);
   const localTime = localTimeReader(site.timeZone);
   const readDetails = detailsReader(options.fields.filter((name) => isStatusField(name) || !isInvoiceField(name)));

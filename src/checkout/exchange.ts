@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Milliseconds } from '../domain/values/time.ts';
 import { ProxyFailed } from '../runtime/http/tunnel.ts';
+import { monotonic, startImmediate } from '../runtime/time.ts';
 import type { Call, Failure, Reply } from './call.ts';
 import type { Borrower, Connections, Slot } from './connections.ts';
 import { type Deadlines, Lapsing } from './deadlines.ts';
@@ -48,7 +49,7 @@ export class Exchange extends Lapsing implements Borrower, Dispatcher.DispatchHa
 
   begin(slot: Slot): void {
     this.#slot = slot;
-    if (this.#deadline.by === 0) this.#deadline.by = performance.now() + this.#line.timeout;
+    if (this.#deadline.by === 0) this.#deadline.by = monotonic() + this.#line.timeout;
     this.by = this.#deadline.by;
     this.#line.deadlines.add(this);
     this.#dispatch(slot);
@@ -138,7 +139,7 @@ export class Exchange extends Lapsing implements Borrower, Dispatcher.DispatchHa
       else this.fail(reasonOf(error, progress), error instanceof ProxyFailed ? error.message : undefined);
     }
     // undici is in the middle of taking the connection down; what comes next starts after that.
-    setImmediate(() => {
+    startImmediate(() => {
       if (isSentAgain && !this.#settled) this.#dispatch(slot);
       else connections.release(slot);
     });

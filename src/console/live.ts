@@ -1,6 +1,5 @@
 /** Tells open pages that something changed. A page then asks for itself again; nothing about purchases goes through the stream. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type { FeedHub } from '../actions/events/feed-hub.ts';
@@ -9,6 +8,7 @@ import type { StreamPlaces } from '../api/events/stream-places.ts';
 import type { Caller } from '../api/http/caller.ts';
 import { Problem, problemResponse } from '../api/http/problems.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
+import { delay, startInterval, startTimer } from '../runtime/time.ts';
 import type { Sessions } from './access/sessions.ts';
 import { createRefreshes, type OpenPage } from './refreshes.ts';
 
@@ -61,7 +61,7 @@ export function createLive({
   };
   const lookLater = (): void => {
     clearTimeout(looking);
-    looking = setTimeout(look, LOOK_EVERY).unref();
+    looking = startTimer(look, LOOK_EVERY).unref();
   };
   const join = (page: LivePage): void => {
     pages.add(page);
@@ -91,7 +91,7 @@ export function createLive({
         const ended = Promise.withResolvers<void>();
         const send = (event: string): void => void stream.writeSSE({ event, data: '', retry: RECONNECT }).catch(ended.resolve);
         const page = { session: caller.session, refresh: () => send('refresh'), end: ended.resolve };
-        const beat = setInterval(() => send('beat'), SILENCE);
+        const beat = startInterval(() => send('beat'), SILENCE);
         stream.onAbort(ended.resolve);
         gone.addEventListener('abort', () => ended.resolve());
         if (gone.aborted) ended.resolve();

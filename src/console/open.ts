@@ -13,6 +13,7 @@ import type { ServedApp } from '../api/http/serve.ts';
 import type { OverviewBody } from '../api/overview/overview.ts';
 import type { ApiKey } from '../config/api-keys.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { wall } from '../runtime/time.ts';
 import { cookieScope, themeOf, zoneOf } from './access/cookies.ts';
 import { type ConsoleEnv, mountAccess } from './access/guard.ts';
 import { requireOwnPages } from './access/own-pages.ts';
@@ -98,7 +99,7 @@ export function createConsole(parts: ConsoleParts): ServedApp {
       .catch(() => null);
     const { pathname, search } = new URL(c.req.url);
     const badges = overview === null ? {} : badgesOf(overview);
-    const now = Date.now();
+    const now = wall();
     const frame = {
       base,
       address: base + pathname + search,
@@ -181,7 +182,7 @@ function askOf(
     base,
     params: c.req.param() as Record<string, string>,
     query: c.req.query(),
-    now: Date.now(),
+    now: wall(),
     mayOperate: caller.scopes.includes('operate'),
     mayRegister: caller.scopes.includes('register'),
     origin: consoleUrl ?? new URL(c.req.url).origin,

@@ -1,5 +1,6 @@
 /** Has open pages ask for themselves again after a change: in rounds, one page after the other. */
 import type { Milliseconds } from '../domain/values/time.ts';
+import { monotonic, startTimer } from '../runtime/time.ts';
 
 /** When rounds begin after a change; the later ones because deliveries, alerts and counts follow a change within seconds. */
 const ROUNDS: readonly Milliseconds[] = [0, 2_000, 10_000];
@@ -25,7 +26,7 @@ export interface OpenPage {
 export type Refreshes = ReturnType<typeof createRefreshes>;
 
 /** `now` is in milliseconds from any moment on. */
-export function createRefreshes(now: () => Milliseconds = () => performance.now()) {
+export function createRefreshes(now: () => Milliseconds = monotonic) {
   const pages = new Set<OpenPage>();
   /** Pages that the round under way has not refreshed. */
   let left: OpenPage[] = [];
@@ -42,7 +43,7 @@ export function createRefreshes(now: () => Milliseconds = () => performance.now(
     const round = rounds[0] === undefined ? Number.POSITIVE_INFINITY : Math.max(rounds[0], begunAt + REST);
     const at = Math.max(left.length > 0 ? refreshedAt : round, refreshedAt + spacing);
     clearTimeout(timer);
-    if (at < Number.POSITIVE_INFINITY) timer = setTimeout(step, Math.max(at - now(), 0)).unref();
+    if (at < Number.POSITIVE_INFINITY) timer = startTimer(step, Math.max(at - now(), 0)).unref();
   };
   const step = (): void => {
     if (left.length === 0) {

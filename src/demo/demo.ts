@@ -6,6 +6,7 @@ import { AppError } from '../domain/values/errors.ts';
 import { hasEmbedded } from '../postgres/embedded/present.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { isGone, processIdentity } from '../runtime/process/process-identity.ts';
+import { monotonic } from '../runtime/time.ts';
 import type { Board } from './browser/board.ts';
 import type { Progress } from './cast/progress.ts';
 import { SHORT_TIMES, writePrivately } from './cast/settings.ts';
@@ -35,8 +36,8 @@ const DRAWN_A_MINUTE = 6;
 /** Runs until the signal, or with `once` until the end of the story. */
 export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Promise<void> {
   const home = resolve(dataDir, 'demo');
-  const began = performance.now();
-  const took = (): string => humanDuration(performance.now() - began);
+  const began = monotonic();
+  const took = (): string => humanDuration(monotonic() - began);
   const closers: (() => Promise<unknown>)[] = [];
   const watch = createStopwatch();
   const screen = stage.terminal && createScreen(stage.terminal, { stage, watch });

@@ -1,5 +1,4 @@
 /** Starts the demo's daemon and the parts around it: database, simulated service, shop, Slack, and the page with switches. */
-import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { createSimulator, type Simulator } from '../../packages/simulator/src/simulator.ts';
 import { hashOfKey } from '../config/api-keys.ts';
@@ -13,6 +12,7 @@ import { retireEverything } from '../postgres/polling/retire.ts';
 import { register } from '../postgres/purchases/purchases.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { PACKAGE_FOLDER } from '../runtime/process/package-folder.ts';
+import { randomInt } from '../runtime/random.ts';
 import { machineKey } from '../runtime/secrets/kept-key.ts';
 import { linkTo } from '../runtime/secrets/one-time-links.ts';
 import { createAuditor } from './browser/auditor.ts';

@@ -3,6 +3,7 @@ import { POOLS, type PoolName, poolFor, type Shares, sharesOf } from '../config/
 import type { Settings } from '../config/settings.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { monotonic } from '../runtime/time.ts';
 import { parseDatabaseUrl } from './address/database-url.ts';
 import { agreeOnSession } from './connection/agreement.ts';
 import { type ConnectOptions, connect, type Sql } from './connection/database.ts';
@@ -40,14 +41,14 @@ const COMES_BACK =
   'nothing, if the database is about to start: the daemon tries again, and its start goes on once the database answers; otherwise mend the server or DATABASE_URL';
 
 async function reach(url: string, { log, signal }: Pick<StoreOptions, 'log' | 'signal'>): Promise<void> {
-  const began = performance.now();
+  const began = monotonic();
   let isWaiting = false;
   const onWait = (detail: string): void => {
     isWaiting = true;
     log.warn({ detail, advice: COMES_BACK }, 'database.not_reached');
   };
   await reachDatabase(url, onWait, signal);
-  if (isWaiting) log.info({ afterMs: Math.round(performance.now() - began) }, 'database.reached');
+  if (isWaiting) log.info({ afterMs: Math.round(monotonic() - began) }, 'database.reached');
 }
 
 /** Opens the database at a URL, once it answers, or the embedded one of a folder. */

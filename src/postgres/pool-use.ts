@@ -1,5 +1,6 @@
 /** How much of a pool of connections is used, and how long queries wait for one of them. */
 import type { Milliseconds } from '../domain/values/time.ts';
+import { monotonic } from '../runtime/time.ts';
 import type { Sql } from './connection/database.ts';
 import { type DriverQuery, whenEnded, wrapPool } from './connection/wrapped-pool.ts';
 
@@ -28,10 +29,10 @@ export function measured(
 ): Sql {
   let open = 0;
   let waited: Milliseconds = 0;
-  let changedAt = performance.now();
+  let changedAt = monotonic();
   const waiting = () => Math.max(open - most, 0);
   const count = (by: 1 | -1): void => {
-    const now = performance.now();
+    const now = monotonic();
     waited += waiting() * (now - changedAt);
     changedAt = now;
     open += by;
@@ -42,7 +43,7 @@ export function measured(
     most,
     waiting,
     inUse: () => Math.min(open, most),
-    waited: () => waited + waiting() * (performance.now() - changedAt),
+    waited: () => waited + waiting() * (monotonic() - changedAt),
   });
   const countOne = (query: DriverQuery): void => {
     const { handler } = query;

@@ -1,8 +1,8 @@
 /** Waiting for a database that a start does not reach, as long as that may pass by itself. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../domain/values/errors.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
 import { unlessAborted } from '../runtime/process/shutdown.ts';
+import { delay, monotonic } from '../runtime/time.ts';
 import { describeConnectionError, mayPass } from './address/database-url.ts';
 import { connect } from './connection/database.ts';
 
@@ -27,7 +27,7 @@ export async function reachDatabase(url: string, onWait: (why: string) => void, 
       signal?.throwIfAborted();
       const why = describeConnectionError(url, error);
       if (!mayPass(error)) throw new AppError('unavailable', why, { cause: error });
-      const now = performance.now();
+      const now = monotonic();
       if (why !== said.why || now - said.at >= SAY_EVERY) {
         said = { why, at: now };
         onWait(why);

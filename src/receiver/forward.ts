@@ -2,6 +2,7 @@
 
 import { Agent, request } from 'undici';
 import type { Milliseconds } from '../domain/values/time.ts';
+import { timeoutSignal } from '../runtime/time.ts';
 import type { PostAnswer, Posted } from './posts.ts';
 
 /** Longer than a daemon waits by default. */
@@ -42,7 +43,7 @@ export async function forward(to: string, { body, rawHeaders, signal }: Posted, 
   for (let index = 0; index < rawHeaders.length; index += 2) {
     if (!OF_THE_CONNECTION.has(rawHeaders[index]!.toLowerCase())) headers.push(rawHeaders[index]!, rawHeaders[index + 1]!);
   }
-  const late = AbortSignal.timeout(PATIENCE);
+  const late = timeoutSignal(PATIENCE);
   try {
     const answered = await request(to, { method: 'POST', headers, body, dispatcher, signal: AbortSignal.any([signal, late]) });
     const bytes = await answered.body.bytes();

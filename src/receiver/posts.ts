@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIPv6, type Socket } from 'node:net';
 import type { Instant, Milliseconds } from '../domain/values/time.ts';
+import { startTimer, wall } from '../runtime/time.ts';
 
 /** A request whose body arrived in full. */
 export interface Posted {
@@ -106,9 +107,7 @@ export async function listenForPosts(
     try {
       const { headers, rawHeaders } = request;
       const signal = AbortSignal.any([gone.signal, closing.signal]);
-      const answered = await withBody(request, (body) =>
-        receive({ path: url, body, headers, rawHeaders, at: Date.now(), signal }),
-      );
+      const answered = await withBody(request, (body) => receive({ path: url, body, headers, rawHeaders, at: wall(), signal }));
       send(response, answered);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
@@ -143,7 +142,7 @@ export async function listenForPosts(
       const closed = once(server, 'close');
       server.close();
       closing.abort();
-      const impatient = setTimeout(() => server.closeAllConnections(), FAREWELL);
+      const impatient = startTimer(() => server.closeAllConnections(), FAREWELL);
       await closed;
       clearTimeout(impatient);
     },

@@ -1,8 +1,8 @@
 /** A receiver as a developer wants it: checks, remembers, and answers well or, when asked to, badly. */
 
-import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Milliseconds } from '../domain/values/time.ts';
+import { randomUUID } from '../runtime/random.ts';
+import { delay } from '../runtime/time.ts';
 import { cameBack, forward } from './forward.ts';
 import { type ArrivedEvent, judge, type Keys } from './genuine.ts';
 import { type ArrivalOrder, createJournal } from './journal.ts';

@@ -9,9 +9,9 @@ async function worlds(
   seeds: string,
 ): Promise<{ seed: number; digest: string; problems: string[]; purchases: number; statements: number }[]> {
   const run = join(import.meta.dirname, 'run.ts');
-  const { stdout } = await promisify(execFile)(process.execPath, [run, seeds], { env: { PATH: process.env.PATH } }).catch(
-    (error) => error,
-  );
+  const { stdout } = await promisify(execFile)(process.execPath, [run, seeds, '--json'], {
+    env: { PATH: process.env.PATH },
+  }).catch((error) => error);
   return stdout
     .trim()
     .split('\n')

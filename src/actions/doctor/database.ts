@@ -1,7 +1,5 @@
 /** Checks the database: reachable, new enough, durable, with the rights and the schema that the daemon needs, and its clock. */
 
-import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { CONNECTIONS } from '../../config/kinds/connection-shares.ts';
 import type { Settings } from '../../config/settings.ts';
 import { replicaRemedy } from '../../domain/incidents/replica-trouble.ts';
@@ -16,6 +14,8 @@ import { hostsOf } from '../../postgres/connection/primary.ts';
 import { wrongEncoding } from '../../postgres/migrations/encoding.ts';
 import { isUsable, schemaDifference, schemaStatus } from '../../postgres/migrations/schema.ts';
 import { type ServerFacts, serverFacts } from '../../postgres/reports/inspect.ts';
+import { randomBytes } from '../../runtime/random.ts';
+import { delay, startTimer } from '../../runtime/time.ts';
 import type { Finding, Reporter } from '../overview/finding.ts';
 import { runningReplicas } from '../running-replicas.ts';
 import { databaseClock } from './clocks.ts';
@@ -183,7 +183,7 @@ async function openAtOnce(url: string, count: number): Promise<number> {
   const pool = connect(url, { max: count, name: 'doctor', prepared: false });
   const all = Promise.withResolvers<void>();
   let open = 0;
-  const over = setTimeout(all.resolve, OPEN_WITHIN);
+  const over = startTimer(all.resolve, OPEN_WITHIN);
   const sessions = Array.from({ length: count }, () =>
     pool.begin(async (tx) => {
       await tx`select 1`;

@@ -22,6 +22,7 @@ import { isUsable, schemaStatus } from '../../postgres/migrations/schema.ts';
 import { newestSeen } from '../../postgres/reports/inspect.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { machineKeyTrouble } from '../../runtime/secrets/kept-key.ts';
+import { wall } from '../../runtime/time.ts';
 import { checked, type Finding, type Reporter, reporterOf } from '../overview/finding.ts';
 import { checkNow } from '../overview/needs.ts';
 import { otherSettings } from '../running-replicas.ts';
@@ -190,7 +191,7 @@ function aboutSettings(settings: Settings): Finding[] {
     warn(`every user of this machine may change ${configFile}`, `${OPEN_TO_OTHERS}: chmod o-w ${configFile}`);
   const closed = apiKeys.length === 0 ? machineKeyTrouble(dataDir) : null;
   if (closed !== null) warn(closed, 'until then a daemon refuses all calls of the API, and its console');
-  for (const { name, detail } of endingKeys(apiKeys, Date.now())) warn(`the key ${name} of the API ${detail}`, ENDING_KEY_ADVICE);
+  for (const { name, detail } of endingKeys(apiKeys, wall())) warn(`the key ${name} of the API ${detail}`, ENDING_KEY_ADVICE);
   if (subscribers.length === 0 && channels.length === 0)
     warn(
       'they name neither a subscriber nor a channel',

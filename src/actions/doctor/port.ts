@@ -5,6 +5,7 @@ import type { Settings } from '../../config/settings.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { isKnownReplica } from '../../postgres/shards/living-replicas.ts';
 import { NO_REPLICA_YET, REPLICA_HEADER } from '../../runtime/http/replica-header.ts';
+import { timeoutSignal } from '../../runtime/time.ts';
 import type { Finding, Reporter } from '../overview/finding.ts';
 
 const ANSWER_WITHIN = 3_000;
@@ -59,7 +60,7 @@ function listenTrouble(host: string, port: number): Promise<string | null> {
 async function askDaemon(host: string, port: number): Promise<{ replica: string; isReady: boolean } | null> {
   const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}/readyz`;
   try {
-    const { statusCode, headers, body } = await request(address, { signal: AbortSignal.timeout(ANSWER_WITHIN) });
+    const { statusCode, headers, body } = await request(address, { signal: timeoutSignal(ANSWER_WITHIN) });
     body.on('error', () => undefined).destroy();
     const replica = headers[REPLICA_HEADER];
     return typeof replica === 'string' && REPLICA.test(replica) ? { replica, isReady: statusCode === 200 } : null;

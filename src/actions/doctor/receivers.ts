@@ -15,6 +15,7 @@ import { isOfProxy, type Way } from '../../domain/values/way.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
+import { wall } from '../../runtime/time.ts';
 import { isLeftAlone } from '../overview/daemons.ts';
 import type { Finding, Reporter } from '../overview/finding.ts';
 import { secretsOf } from '../subscribers/secrets.ts';
@@ -77,12 +78,12 @@ export async function checkWebhook(
 }
 
 async function tryEvent({ channel }: Pick<Opened, 'channel'>, subscriber: string) {
-  const result = await channel.send(testEvent(subscriber), { attempt: 1, now: Date.now() }).finally(() => channel.close());
+  const result = await channel.send(testEvent(subscriber), { attempt: 1, now: wall() }).finally(() => channel.close());
   return { result, took: `${Math.round(result.tookMs)} ms` };
 }
 
 function testEvent(subscriber: string): OutgoingEvent {
-  const now = Date.now();
+  const now = wall();
   const id = `evt_${ulid(now)}`;
   const data = { subscriber, note: 'A test: nothing happened to any purchase.' };
   const body = eventBody(id, { type: 'subscriber.test', sequence: null, at: now, state: null, data });

@@ -1,6 +1,5 @@
 /** Checks one site with real calls: connection, credentials by either way, an answer about a purchase, clock, time zone. */
 
-import { randomUUID } from 'node:crypto';
 import { codesText } from '../../checkout/answer-text.ts';
 import { createCheckoutClient } from '../../checkout/client.ts';
 import type { SiteSettings } from '../../config/settings.ts';
@@ -9,6 +8,8 @@ import { humanDuration } from '../../domain/values/duration.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Way } from '../../domain/values/way.ts';
+import { randomUUID } from '../../runtime/random.ts';
+import { monotonic, wall } from '../../runtime/time.ts';
 import type { Finding, Reporter } from '../overview/finding.ts';
 import { siteClock } from './clocks.ts';
 import { ALLOW_ADDRESS, MEND_PROXY } from './receivers.ts';
@@ -72,14 +73,14 @@ async function ask(site: CalledSite, auth: Auth, purchaseId: string): Promise<As
         if (Number.isNaN(at)) return;
         // On average it was cut by half a second.
         serviceNow = at + 500;
-        offset = serviceNow - Date.now();
+        offset = serviceNow - wall();
       },
     },
   );
-  const began = performance.now();
+  const began = monotonic();
   try {
     const answer = heard(await client.paymentStatus(purchaseId));
-    return { answer, tookMs: Math.round(performance.now() - began), token: auth === 'oauth2' && replied, offset, serviceNow };
+    return { answer, tookMs: Math.round(monotonic() - began), token: auth === 'oauth2' && replied, offset, serviceNow };
   } finally {
     await client.close();
   }

@@ -8,6 +8,7 @@ import { schemaVersion } from '../../postgres/migrations/schema.ts';
 import { serverFacts } from '../../postgres/reports/inspect.ts';
 import type { Expiry } from '../../runtime/http/certificates.ts';
 import { packageVersion } from '../../runtime/process/package-version.ts';
+import { wall } from '../../runtime/time.ts';
 import { checked, type Finding, findingBody, reporterOf } from '../overview/finding.ts';
 import { checkNow } from '../overview/needs.ts';
 import { endingFindings } from '../overview/server.ts';
@@ -29,9 +30,9 @@ export interface SystemWanted {
 
 /** Findings that need a process with these settings: keys and certificates that end soon, calls of the dead man's switch. */
 export async function ownFindings(sql: Sql, settings: OwnSettings, certificates: readonly Expiry[]): Promise<Finding[]> {
-  const ending = endingFindings(settings.apiKeys, certificates, Date.now());
+  const ending = endingFindings(settings.apiKeys, certificates, wall());
   if (settings.slack.deadMansSwitch === null) return ending;
-  const isEarly = (await runningReplicas(sql)).every(({ startedAt }) => Date.now() - startedAt < JUST_STARTED);
+  const isEarly = (await runningReplicas(sql)).every(({ startedAt }) => wall() - startedAt < JUST_STARTED);
   const deadMansSwitch = isEarly
     ? []
     : await checkDeadMansSwitch(reporterOf("dead man's switch"), sql, channelCeilings(settings));

@@ -4,6 +4,7 @@ import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type FeedHorizon, type FeedPlace, hasEvents, isFeedHeld, readHorizon } from '../../postgres/events/feed.ts';
+import { monotonic, startTimer } from '../../runtime/time.ts';
 
 export type FeedHub = ReturnType<typeof createFeedHub>;
 
@@ -45,13 +46,13 @@ export function createFeedHub(sql: Sql) {
       beginTurn(horizon);
       return true;
     }
-    if (await isFeedHeld(sql, { types: EVENT_TYPES, horizon })) beginAt(performance.now() + NEXT_LOOK);
+    if (await isFeedHeld(sql, { types: EVENT_TYPES, horizon })) beginAt(monotonic() + NEXT_LOOK);
     return false;
   };
   const begin = async (): Promise<void> => {
     clearTimeout(timer);
     due = Number.POSITIVE_INFINITY;
-    const began = performance.now();
+    const began = monotonic();
     notBefore = began + LEAST_REST;
     if (waiting.size === 0) return beginTurn(null);
     isLooking = true;
@@ -68,24 +69,24 @@ export function createFeedHub(sql: Sql) {
     const asked = due;
     due = Number.POSITIVE_INFINITY;
     if (asked < due) beginAt(asked);
-    else if (waiting.size > 0) beginAt(performance.now() + MOST_REST);
+    else if (waiting.size > 0) beginAt(monotonic() + MOST_REST);
   };
   const beginAt = (moment: number): void => {
     if (moment >= due) return;
     clearTimeout(timer);
     const from = Math.max(moment, notBefore);
-    const rest = from - performance.now();
+    const rest = from - monotonic();
     if (rest <= 0 && !isLooking) void begin();
     else {
       due = from;
-      if (!isLooking) timer = setTimeout(begin, rest).unref();
+      if (!isLooking) timer = startTimer(begin, rest).unref();
     }
   };
 
   return {
     sql,
-    wake: (): void => beginAt(performance.now()),
-    lookAgainSoon: (): void => beginAt(performance.now() + NEXT_LOOK),
+    wake: (): void => beginAt(monotonic()),
+    lookAgainSoon: (): void => beginAt(monotonic() + NEXT_LOOK),
     turn: (): number => turn,
     /** How far the feed is complete: as it was first or last asked in this turn, or asked again for this and all that follow in it. */
     horizon: ({ isAgain }: { readonly isAgain: boolean } = { isAgain: false }): Promise<FeedHorizon> => {
@@ -108,10 +109,10 @@ export function createFeedHub(sql: Sql) {
           signal.removeEventListener('abort', end);
           resolve();
         };
-        const over = setTimeout(end, within);
+        const over = startTimer(end, within);
         waiting.add(end);
         signal.addEventListener('abort', end);
-        beginAt(performance.now() + MOST_REST);
+        beginAt(monotonic() + MOST_REST);
       }),
   };
 }

@@ -13,6 +13,7 @@ import {
   readHorizon,
   readLatest,
 } from '../../postgres/events/feed.ts';
+import { monotonic } from '../../runtime/time.ts';
 import { createFeedHub, type FeedHub } from './feed-hub.ts';
 
 export {
@@ -42,12 +43,12 @@ export async function followFeed(
   hub: FeedHub,
   { after, types, limit, bytes, within, signal }: Follow,
 ): ReturnType<typeof readPage> {
-  const until = performance.now() + within;
+  const until = monotonic() + within;
   for (let place = after; ; ) {
     const turn = hub.turn();
     const horizon = await hub.horizon();
     const page = await readPage(hub, { after: place, types, limit, bytes, horizon });
-    const left = until - performance.now();
+    const left = until - monotonic();
     if (page.events.length > 0 || left <= 0 || signal.aborted) return page;
     if (await isFeedHeld(hub.sql, { types, horizon })) hub.lookAgainSoon();
     await hub.next(turn, { within: left, signal });

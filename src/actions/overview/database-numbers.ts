@@ -1,6 +1,5 @@
 /** Numbers of all replicas together, for /metrics: read at most every ten seconds, and never waited for long. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { countOpenIncidents } from '../../postgres/incidents/incidents.ts';
@@ -13,6 +12,7 @@ import { livingReplicas } from '../../postgres/shards/living-replicas.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
 import { doneAt } from '../../postgres/upkeep/retention.ts';
+import { delay, monotonic } from '../../runtime/time.ts';
 import { together } from './together.ts';
 
 /** Numbers of all replicas together. Times are by the database's clock. */
@@ -40,7 +40,7 @@ export function databaseNumbers(sql: Sql): () => Promise<DatabaseReading> {
       const moment = await databaseMoment(sql);
       answers = true;
       const numbers = await read(sql, moment);
-      last = { numbers, readAt: performance.now() };
+      last = { numbers, readAt: monotonic() };
       return numbers;
     } catch {
       return null;
@@ -49,7 +49,7 @@ export function databaseNumbers(sql: Sql): () => Promise<DatabaseReading> {
     }
   };
   return async () => {
-    if (last !== null && performance.now() - last.readAt < FRESH) return { answers: true, numbers: last.numbers };
+    if (last !== null && monotonic() - last.readAt < FRESH) return { answers: true, numbers: last.numbers };
     // One at a time: a database that is silent must not collect questions.
     underWay ??= begin();
     const numbers = await Promise.race([underWay, delay(ANSWER_WITHIN, null, { ref: false })]);

@@ -1,10 +1,10 @@
 /** Findings of checks, and how checks run: each has a deadline, and a check that fails is a finding too. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { mayPass } from '../../postgres/address/database-url.ts';
+import { delay, monotonic, wall } from '../../runtime/time.ts';
 
 export interface Finding {
   /** The part that was checked, such as `database` or `site se`. */
@@ -80,5 +80,5 @@ export function offsetInWords(offset: Milliseconds): string {
 
 /** The machine's clock at a moment that was read on the monotonic one. */
 export function wallClockAt(readAt: Milliseconds): Instant {
-  return Date.now() - (performance.now() - readAt);
+  return wall() - (monotonic() - readAt);
 }

@@ -1,11 +1,11 @@
 /** Erasing a purchase with everything that is known of it: what there is, and doing it. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { heldByText } from '../../postgres/connection/lock-holder.ts';
 import { countErasable, type ErasedCounts, erase, eraseHolder, eraseMentions } from '../../postgres/purchases/erase.ts';
 import { findPurchases, type PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import { findRemarks, namesOf, referencesOf } from '../../postgres/purchases/remarks.ts';
+import { delay } from '../../runtime/time.ts';
 
 export { erasures } from '../../postgres/purchases/erase.ts';
 export type { Remark } from '../../postgres/purchases/remarks.ts';

@@ -4,6 +4,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { type ApiKey, isKeyless, shownName } from '../../config/api-keys.ts';
 import { SCOPES, type Scope } from '../../config/kinds/key-kinds.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { timeoutSignal, wall } from '../../runtime/time.ts';
 import type { Caller } from '../http/caller.ts';
 import { Problem } from '../http/problems.ts';
 import { bearerKeys, hasExpired } from './keys.ts';
@@ -107,7 +108,7 @@ const LONGEST_TIMER: Milliseconds = 2 ** 31 - 1;
 /** Aborted when the caller's key expires, for answers that have no end; none for a key that never does. */
 export function expirySignal({ expires }: Caller): AbortSignal[] {
   if (expires === null) return [];
-  return [AbortSignal.timeout(Math.min(Math.max(Math.ceil(expires - Date.now()), 0), LONGEST_TIMER))];
+  return [timeoutSignal(Math.min(Math.max(Math.ceil(expires - wall()), 0), LONGEST_TIMER))];
 }
 
 /** From where a request comes and what it asks for, for the log: nothing that the sender chose. */

@@ -6,6 +6,7 @@ import type { Logger } from '../../runtime/logger.ts';
 import { createRegistry, processFamilies } from '../../runtime/metrics.ts';
 import { packageVersion } from '../../runtime/process/package-version.ts';
 import { createRareWarning } from '../../runtime/rare-warning.ts';
+import { wall } from '../../runtime/time.ts';
 import { answerHeaders } from '../http/answer-headers.ts';
 import { Problem, problemResponse } from '../http/problems.ts';
 import { type ApiBindings, serveApi } from '../http/serve.ts';
@@ -23,7 +24,7 @@ export type Front = Awaited<ReturnType<typeof openFront>>;
 export async function openFront(settings: Pick<Settings, 'host' | 'port' | 'apiKeys' | 'sites' | 'webhooks'>, log: Logger) {
   const { host, port, apiKeys } = settings;
   let doing = 'beginning';
-  let since = new Date();
+  let since = new Date(wall());
   const app = new Hono<{ Bindings: ApiBindings }>();
   const lines = createLineBudget(log);
   const failures = createFailures({ log, lines });
@@ -69,7 +70,7 @@ export async function openFront(settings: Pick<Settings, 'host' | 'port' | 'apiK
     /** The start does this from now on, in words for people. */
     at: (step: string): void => {
       doing = step;
-      since = new Date();
+      since = new Date(wall());
       log.info({ doing }, 'start.step');
     },
   };

@@ -2,6 +2,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { type ApiKey, hashOfKey } from '../../config/api-keys.ts';
 import { SHORTEST_KEY } from '../../config/kinds/key-kinds.ts';
+import { wall } from '../../runtime/time.ts';
 
 /** Reads Authorization headers: whether a key is shown, and which of these keys it is, expired ones included. */
 export function bearerKeys(keys: readonly ApiKey[]) {
@@ -18,7 +19,7 @@ export function bearerKeys(keys: readonly ApiKey[]) {
 
 /** Whether a key is not accepted any more. */
 export function hasExpired({ expires }: ApiKey): boolean {
-  return expires !== null && expires <= Date.now();
+  return expires !== null && expires <= wall();
 }
 
 /** The bytes that a hash of the settings stands for. All have one length, which timingSafeEqual needs. */

@@ -1,8 +1,10 @@
 /** Who is known by the head of a request alone: before a byte of its body is read, and without the database. */
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ApiKey } from '../../config/api-keys.ts';
 import type { Instant } from '../../domain/values/time.ts';
+import { randomBytes } from '../../runtime/random.ts';
+import { wall } from '../../runtime/time.ts';
 import { bearerKeys, hasExpired } from './keys.ts';
 
 /** A random part, the end in milliseconds since 1970 to the base of 36, and the signature of both. */
@@ -36,7 +38,7 @@ function makeTokens(keys: readonly ApiKey[]) {
     /** The key that signed the token; null for a token that is made up, is over, is known to be ended, or was signed with a key that is gone or expired. */
     keyOf: (token: string): ApiKey | null => {
       const [, text, ends, given] = TOKEN.exec(token) ?? [];
-      if (text === undefined || Number.parseInt(ends!, 36) <= Date.now() || ended.has(token)) return null;
+      if (text === undefined || Number.parseInt(ends!, 36) <= wall() || ended.has(token)) return null;
       const bytes = Buffer.from(given!, 'base64url');
       const found = signers.find(({ secret }) => timingSafeEqual(signature(secret, text), bytes));
       return found === undefined || hasExpired(found.key) ? null : found.key;

@@ -2,6 +2,7 @@
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { LogEvent, LogLevel } from '../../runtime/log-events.ts';
 import type { Log, Logger } from '../../runtime/logger.ts';
+import { monotonic, startTimer } from '../../runtime/time.ts';
 
 /** Lines that may be logged at once; one more may be each two seconds after: 71 in the first minute, with the summary. */
 const MOST_LINES = 40;
@@ -20,7 +21,7 @@ export type LineBudget = ReturnType<typeof createLineBudget>;
  * The budget of one process: writes lines that callers can cause, unless there were too many of late. The first line of a fault is
  * written in any case, with its stack, so that no flood hides it; later ones have no stack. `now` is a monotonic clock in milliseconds.
  */
-export function createLineBudget(log: Logger, now: () => Milliseconds = () => performance.now()) {
+export function createLineBudget(log: Logger, now: () => Milliseconds = monotonic) {
   const faults = new Set<string>();
   const unlogged = new Map<LogEvent, number>();
   let left = MOST_LINES;
@@ -38,7 +39,7 @@ export function createLineBudget(log: Logger, now: () => Milliseconds = () => pe
       left -= 1;
       return true;
     }
-    if (unlogged.size === 0) setTimeout(summarize, SUMMARY_AFTER).unref();
+    if (unlogged.size === 0) startTimer(summarize, SUMMARY_AFTER).unref();
     unlogged.set(event, (unlogged.get(event) ?? 0) + 1);
     return false;
   };

@@ -4,9 +4,9 @@
  * wait, whatever else comes from their address.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { delay, monotonic } from '../../runtime/time.ts';
 
 const COST: Milliseconds = 1_000;
 /** Answers that wait at once, from one address and from all: fewer than there are places for strangers. */
@@ -16,7 +16,7 @@ const MOST_IN_ALL = 40;
 export type WrongKeys = ReturnType<typeof createWrongKeys>;
 
 /** Keeps the accounts of one daemon. `now` is a monotonic clock in milliseconds. */
-export function createWrongKeys(now: () => Milliseconds = () => performance.now()) {
+export function createWrongKeys(now: () => Milliseconds = monotonic) {
   /** When the last answer that waits is given, by source. Holds only sources whose answers wait. */
   const lastAnswers = new Map<string, Milliseconds>();
   let waiting = 0;

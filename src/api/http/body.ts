@@ -1,8 +1,8 @@
 /** Request bodies: read with a cap, as text, and parsed so that numbers keep their digits. */
-import { setImmediate as afterOthers, setTimeout as delay } from 'node:timers/promises';
 import type { Context, MiddlewareHandler } from 'hono';
 import { isJsonObject, type JsonObject, type JsonValue, parseExactQuickly } from '../../domain/values/exact-json.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { delay, nextTurn } from '../../runtime/time.ts';
 import { busy, notJsonType, Problem } from './problems.ts';
 
 /** Levels of lists and objects that a body may have. */
@@ -97,7 +97,7 @@ function inTurn<T>(begin: () => T | Promise<T>): Promise<T> {
     } catch (error) {
       reject(error);
     }
-    await afterOthers();
+    await nextTurn();
     await delay(REST);
   });
   return promise;

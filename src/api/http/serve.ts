@@ -5,6 +5,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server';
 import { AppError } from '../../domain/values/errors.ts';
+import { startInterval, startTimer } from '../../runtime/time.ts';
 import { limitConnections, STRANGERS, type StrangersTurn } from '../limits/connections.ts';
 import { endWithAnswer, isTooLate, type LingerLimits, lingerBeforeClose } from '../limits/linger.ts';
 import type { Caller } from './caller.ts';
@@ -191,8 +192,8 @@ async function close(server: Server): Promise<void> {
   const end = once(server, 'close');
   server.close();
   // A connection falls idle only when its answer is out, and then would be kept alive.
-  const sweep = setInterval(() => server.closeIdleConnections(), 20);
-  const force = setTimeout(() => server.closeAllConnections(), GRACE);
+  const sweep = startInterval(() => server.closeIdleConnections(), 20);
+  const force = startTimer(() => server.closeAllConnections(), GRACE);
   await end;
   clearInterval(sweep);
   clearTimeout(force);

@@ -1,6 +1,5 @@
 /** Rehearsals: which alerts would have been sent in a past time under other settings. Nothing is written or sent. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Context } from 'hono';
 import { databaseNow } from '../../actions/database.ts';
 import { rehearseSettings } from '../../actions/rehearse/settings.ts';
@@ -10,6 +9,7 @@ import type { StateName } from '../../domain/purchases/states.ts';
 import { grouped } from '../../domain/values/counts.ts';
 import { DAY, type Milliseconds } from '../../domain/values/time.ts';
 import { createTurns } from '../../runtime/loops/turns.ts';
+import { delay, monotonic } from '../../runtime/time.ts';
 import { inOneSentence } from '../http/invalid.ts';
 import { busy, type FieldError, Problem } from '../http/problems.ts';
 import { type Api, type ApiDeps, goneSignal, jsonAnswer, needs, route } from '../http/route.ts';
@@ -61,13 +61,13 @@ function refuseLate(error: unknown): never {
 /** Leaves the process to others after each batch; ends the rehearsal when it grows too large, or when the caller has gone. */
 function paced(c: Context): (stays: number) => Promise<void> {
   const gone = goneSignal(c);
-  let since = performance.now();
+  let since = monotonic();
   return async (stays) => {
     if (stays > MOST_STAYS) throw tooLarge(`More than ${grouped(MOST_STAYS)} stays would have to be gone through.`);
-    await delay(Math.max(performance.now() - since, 1), undefined, { signal: gone }).catch(() => {
+    await delay(Math.max(monotonic() - since, 1), undefined, { signal: gone }).catch(() => {
       throw busy('The rehearsal was ended, because the caller has gone or the daemon stops.');
     });
-    since = performance.now();
+    since = monotonic();
   };
 }
 

@@ -7,6 +7,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { random } from '../../runtime/random.ts';
+import { monotonic, startTimer } from '../../runtime/time.ts';
 import { createBudget } from './strangers.ts';
 
 export interface ConnectionLimits {
@@ -115,7 +117,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
     forget(socket);
     held.add(socket);
     socket.pause();
-    const timer = setTimeout(end, after * (1 + Math.random()));
+    const timer = startTimer(end, after * (1 + random()));
     socket.once('close', () => clearTimeout(timer));
     return false;
   };
@@ -152,8 +154,8 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
         return isBehindAnother ? hold(socket, () => socket.destroy(), HELD_LONG) : hold(socket, refuse);
       }
       forget(socket);
-      strangers.set(socket, { incoming, outgoing, since: performance.now() });
-      const deadline = setTimeout(() => incoming.complete || socket.destroy(), strangersWithin);
+      strangers.set(socket, { incoming, outgoing, since: monotonic() });
+      const deadline = startTimer(() => incoming.complete || socket.destroy(), strangersWithin);
       outgoing.once('close', () => {
         clearTimeout(deadline);
         if (strangers.delete(socket) && !socket.destroyed) idleStrangers.add(socket);
@@ -174,7 +176,7 @@ interface Turn {
 
 /** Whether the stranger is who has to go on: with its request, or with taking the answer, which goes out at once as a rule. */
 function keepsWaiting({ incoming, outgoing, since }: Turn): boolean {
-  return !incoming.complete || (outgoing.writableEnded && performance.now() - since > TAKEN_WITHIN);
+  return !incoming.complete || (outgoing.writableEnded && monotonic() - since > TAKEN_WITHIN);
 }
 
 /** By these Node drops what comes of a body, and carries on with each request that its parser finds in a packet: 1 500 at most. */

@@ -6,8 +6,8 @@
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { monotonic, nextTurn, startInterval } from '../../runtime/time.ts';
 import { createBudget } from './strangers.ts';
 
 export interface LingerLimits {
@@ -58,11 +58,11 @@ export function isTooLate({ socket }: IncomingMessage): boolean {
 
 function linger(incoming: IncomingMessage, { within, bytes }: LingerLimits): void {
   const { socket } = incoming;
-  const since = performance.now();
+  const since = monotonic();
   const readBefore = socket.bytesRead;
   // Node passes on no part of an unread body: only the socket knows how much came.
-  const limit = setInterval(() => {
-    if (performance.now() - since > within || socket.bytesRead - readBefore > bytes) socket.destroy();
+  const limit = startInterval(() => {
+    if (monotonic() - since > within || socket.bytesRead - readBefore > bytes) socket.destroy();
   }, LOOK_EVERY);
   socket.once('close', () => clearInterval(limit));
   // Whatever listened would keep what comes, or stop reading.

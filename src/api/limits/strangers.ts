@@ -2,9 +2,10 @@
  * A budget of `aSecond` requests a second, of which `atOnce` (unless given, those of one second) may begin together after a rest. Answers
  * whether one more may begin. `now` is a monotonic clock in milliseconds.
  */
+import { monotonic } from '../../runtime/time.ts';
 export function createBudget(
   aSecond: number,
-  { atOnce = aSecond, now = () => performance.now() }: { readonly atOnce?: number; readonly now?: () => number } = {},
+  { atOnce = aSecond, now = monotonic }: { readonly atOnce?: number; readonly now?: () => number } = {},
 ): () => boolean {
   let left = atOnce;
   let countedAt = now();

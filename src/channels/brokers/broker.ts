@@ -3,6 +3,7 @@
  * made again after it was lost; one deadline for connecting, publishing and the broker's confirmation.
  */
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { monotonic, startTimer, timeoutSignal } from '../../runtime/time.ts';
 import { type NetworkFailure, networkFailureOf } from '../http/network-failure.ts';
 import type { Channel, OutgoingEvent, SendOptions, SendResult } from '../outgoing/channel.ts';
 import type { BrokerMessage } from './broker-message.ts';
@@ -68,7 +69,7 @@ export function createBrokerChannel(
       controller.abort();
     };
     // Attempts that joined later wait no longer than the one that began it.
-    const timer = setTimeout(() => {
+    const timer = startTimer(() => {
       isLate = true;
       abort();
     }, timeout);
@@ -91,7 +92,7 @@ export function createBrokerChannel(
     if (mayLeave?.() === false) throw new BrokerFailure(STOPPED);
     slot.handedOver += 1;
     const number = slot.handedOver;
-    const answer = link.publish(message, until - performance.now()).then((answered) => {
+    const answer = link.publish(message, until - monotonic()).then((answered) => {
       slot.confirmed = Math.max(slot.confirmed, number);
       return answered;
     });
@@ -108,13 +109,13 @@ export function createBrokerChannel(
 
   const attempt = async (event: OutgoingEvent, options: SendOptions): Promise<SendResult> => {
     const { signal } = options;
-    const started = performance.now();
-    const tookMs = (): Milliseconds => Math.round(performance.now() - started);
+    const started = monotonic();
+    const tookMs = (): Milliseconds => Math.round(monotonic() - started);
     try {
       if (closing !== undefined || signal?.aborted) throw new BrokerFailure(STOPPED);
       const message = compose(event, options);
       current ??= connect();
-      const excerpt = await unlessStopped(signal, publish(current, message, performance.now() + timeout, options));
+      const excerpt = await unlessStopped(signal, publish(current, message, monotonic() + timeout, options));
       return { kind: 'delivered', httpStatus: null, tookMs: tookMs(), excerpt };
     } catch (error) {
       const failure = error instanceof BrokerFailure ? error.failure : networkFailureOf(error);
@@ -127,7 +128,7 @@ export function createBrokerChannel(
     const slot = current;
     if (slot?.isOpen) {
       const farewell = slot.link.then((link) => link.close());
-      await before(performance.now() + FAREWELL, farewell, () => new BrokerFailure(STOPPED)).catch(() => undefined);
+      await before(monotonic() + FAREWELL, farewell, () => new BrokerFailure(STOPPED)).catch(() => undefined);
     }
     slot?.abort();
   };
@@ -163,7 +164,7 @@ export function takingTurns<Server>(
     let failure: unknown;
     for (let asked = 0; asked < servers.length && !signal.aborted; asked++) {
       const server = servers[next]!;
-      const tooLong = AbortSignal.timeout(share);
+      const tooLong = timeoutSignal(share);
       const connecting = new AbortController();
       const end = (): void => connecting.abort();
       signal.addEventListener('abort', end, { once: true });
@@ -207,7 +208,7 @@ export function connectionLost(cause?: unknown): BrokerFailure {
 /** The outcome of the work, or what `late` makes when the moment (of the monotonic clock) comes first. */
 async function before<T>(moment: number, work: Promise<T>, late: () => Error): Promise<T> {
   const deadline = Promise.withResolvers<never>();
-  const timer = setTimeout(() => deadline.reject(late()), Math.ceil(moment - performance.now()));
+  const timer = startTimer(() => deadline.reject(late()), Math.ceil(moment - monotonic()));
   try {
     return await Promise.race([work, deadline.promise]);
   } finally {

@@ -1,6 +1,7 @@
 /** The RabbitMQ channel: each event is published to an exchange, and delivered when the broker has confirmed that a queue keeps it. */
 
 import type { ChannelModel, ConfirmChannel, Message } from 'amqplib';
+import { monotonic } from '../../runtime/time.ts';
 import { type NetworkFailure, networkFailureOf } from '../http/network-failure.ts';
 import type { Channel } from '../outgoing/channel.ts';
 import { BrokerFailure, type BrokerLink, connectionLost, createBrokerChannel, noBroker, takingTurns } from './broker.ts';
@@ -142,10 +143,10 @@ function createLink(connection: ChannelModel, channel: ConfirmChannel, exchange:
 
   return {
     publish: async (message, within) => {
-      const until = performance.now() + within;
+      const until = monotonic() + within;
       while (blocked !== null && !isOver) await blocked.promise;
       // The attempt is over.
-      if (performance.now() >= until) throw new BrokerFailure(BLOCKED);
+      if (monotonic() >= until) throw new BrokerFailure(BLOCKED);
       if (isOver) throw channelFailure(closedFor, exchange);
       return await handOver(message);
     },

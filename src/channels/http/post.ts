@@ -8,6 +8,7 @@ import { readRetryAfter } from '../../domain/deliveries/retry-after.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { UNPACKED } from '../../runtime/http/unpacked.ts';
+import { startTimer } from '../../runtime/time.ts';
 import type { RequestTrace } from '../../runtime/traces/traces.ts';
 import { networkFailureOf } from './network-failure.ts';
 
@@ -66,7 +67,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   constructor({ timeout, signal, mayLeave }: PostRequest, settle: (outcome: PostOutcome) => void) {
     this.#settle = settle;
-    this.#timer = setTimeout(() => this.#end(new DeadlinePassed()), timeout);
+    this.#timer = startTimer(() => this.#end(new DeadlinePassed()), timeout);
     this.#signal = signal;
     this.#mayLeave = mayLeave;
     if (signal === undefined) return;

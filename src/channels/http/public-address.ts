@@ -11,6 +11,7 @@ import { isListed } from '../../config/kinds/address-range.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Way } from '../../domain/values/way.ts';
 import { createTunnelConnector, ownPart } from '../../runtime/http/tunnel.ts';
+import { startTimer } from '../../runtime/time.ts';
 import { type Dialled, isThisMachine, judgeAddress, type Permission } from './address.ts';
 
 /** Finds the addresses of a host name. */
@@ -31,7 +32,7 @@ class LookupTimedOut extends Error {
 function inTime(resolve: Resolve, limit: Milliseconds): Resolve {
   return async (hostname) => {
     const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => late.reject(new LookupTimedOut()), limit);
+    const timer = startTimer(() => late.reject(new LookupTimedOut()), limit);
     try {
       return await Promise.race([resolve(hostname), late.promise]);
     } finally {

@@ -4,6 +4,7 @@ import { Pool } from 'undici';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { DIRECT, type Way } from '../../domain/values/way.ts';
 import { connectBy } from '../../runtime/http/tunnel.ts';
+import { monotonic } from '../../runtime/time.ts';
 import type { SendOptions, SendResult } from '../outgoing/channel.ts';
 import { wholeAnswer } from './answer.ts';
 import { excerpt } from './excerpt.ts';
@@ -44,10 +45,10 @@ export function createPoster({ url, timeout, way = DIRECT }: Pick<ServiceOptions
       { signal, mayLeave, trace }: Pick<SendOptions, 'signal' | 'mayLeave' | 'trace'> = {},
       headers: readonly string[] = JSON_TYPE,
     ): Promise<TimedOutcome> {
-      const started = performance.now();
+      const started = monotonic();
       const request = { origin, path, headers: [...headers], body, timeout, signal, mayLeave, trace };
       const outcome = await post(pool, request);
-      return { ...outcome, tookMs: Math.round(performance.now() - started) };
+      return { ...outcome, tookMs: Math.round(monotonic() - started) };
     },
     /** Lets what is on its way finish. May be called again. */
     close: (): Promise<void> => {

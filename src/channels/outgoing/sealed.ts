@@ -1,10 +1,10 @@
 /** Addresses and keys of subscribers as they are stored: encrypted, each for its subscriber. */
 
-import { randomBytes } from 'node:crypto';
 import { isUnencrypted, type Unencrypted } from '../../config/unencrypted.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { BodyFormat, StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
+import { randomBytes } from '../../runtime/random.ts';
 import type { Secrets } from '../../runtime/secrets/secrets.ts';
 
 /** A key that signs, until it is replaced: null for ever, or the end of its time. */

@@ -1,7 +1,7 @@
 /** The Slack channel: incident events as messages through one incoming webhook, whose address is a secret. */
 
-import { setTimeout } from 'node:timers/promises';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { delay, monotonic, timeoutSignal } from '../../runtime/time.ts';
 import { hiding } from '../http/hiding.ts';
 import { DeadlinePassed } from '../http/post.ts';
 import { createPoster, judge, type ServiceOptions, type ServiceRefusal } from '../http/service.ts';
@@ -25,16 +25,16 @@ export function createSlackChannel(options: ServiceOptions): Channel {
     poster.post(JSON.stringify({ ...message, unfurl_links: false, unfurl_media: false }), { ...attempt, signal });
 
   const send = async (message: SlackMessage, attempt: SendOptions): Promise<SendResult> => {
-    const started = performance.now();
-    const deadline = AbortSignal.timeout(timeout);
+    const started = monotonic();
+    const deadline = timeoutSignal(timeout);
     const ended = attempt.signal === undefined ? deadline : AbortSignal.any([attempt.signal, deadline]);
     let outcome = await postMessage(message, attempt, ended);
     if (outcome.error === null && outcome.status === 400 && BAD_PAYLOAD.test(outcome.body.trim())) {
       // One message a second, whatever it answered.
-      await setTimeout(BETWEEN_MESSAGES, undefined, { signal: ended }).catch(() => undefined);
+      await delay(BETWEEN_MESSAGES, undefined, { signal: ended }).catch(() => undefined);
       outcome = await postMessage({ text: inert(message.text) }, attempt, ended);
     }
-    const tookMs = Math.round(performance.now() - started);
+    const tookMs = Math.round(monotonic() - started);
     const error = outcome.error !== null && deadline.aborted ? new DeadlinePassed() : outcome.error;
     const means = { service: 'Slack', timeout, hide, now: attempt.now };
     return judge({ ...outcome, error, tookMs }, means, (status, word) => refusalOf(status, word, setting));

@@ -7,6 +7,7 @@ import { AppError } from '../../domain/values/errors.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { DIRECT, type Way } from '../../domain/values/way.ts';
+import { monotonic } from '../../runtime/time.ts';
 import { dialledBy, type NamedBy, permission } from '../http/address.ts';
 import { wholeAnswer } from '../http/answer.ts';
 import { excerpt } from '../http/excerpt.ts';
@@ -77,7 +78,7 @@ export function createWebhookChannel(options: WebhookOptions): Channel {
 
   return {
     async send(event: OutgoingEvent, { now, signal, mayLeave, trace }: SendOptions): Promise<SendResult> {
-      const started = performance.now();
+      const started = monotonic();
       const body = isCloudEvent ? toCloudEvent(event.body) : event.body;
       const { id, timestamp, signature } = sign(event.id, now, body);
       const outcome = await post(pool, {
@@ -90,7 +91,7 @@ export function createWebhookChannel(options: WebhookOptions): Channel {
         mayLeave,
         trace,
       });
-      return judge(outcome, { now, url, hide, timeout, tookMs: Math.round(performance.now() - started) });
+      return judge(outcome, { now, url, hide, timeout, tookMs: Math.round(monotonic() - started) });
     },
     close: () => {
       closing ??= pool.close();

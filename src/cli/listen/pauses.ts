@@ -1,6 +1,5 @@
 /** `listen` says when what it refused has led to a pause: otherwise nothing comes, without a reason on the screen. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { databaseNow } from '../../actions/database.ts';
 import { findSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { offAdvice } from '../../actions/subscribers/test-event.ts';
@@ -9,6 +8,7 @@ import { afterFailures } from '../../domain/deliveries/subscriber-state.ts';
 import { untilText } from '../../domain/explain/standing.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { delay } from '../../runtime/time.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 

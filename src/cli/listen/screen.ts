@@ -6,6 +6,7 @@ import { shellWord } from '../../domain/values/command-line.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { isoTime } from '../../domain/values/time.ts';
 import type { Taken } from '../../receiver/receiver.ts';
+import { monotonic, wall } from '../../runtime/time.ts';
 import { eventLines } from '../purchases/show-event.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { counted, harmlessJson, printable, printLine, styled, toStandardError } from '../terminal/output.ts';
@@ -24,7 +25,7 @@ export function createScreen(
   const beside = { ...toStandardError(outside) };
   const say = (text = ''): void => printLine(beside, text);
   const lineOf = eventLines(context);
-  const began = performance.now();
+  const began = monotonic();
   let [events, repeats, tries, refusals] = [0, 0, 0, 0];
   return {
     event: (taken: Taken): void => {
@@ -41,9 +42,7 @@ export function createScreen(
     /** A request that was not taken, and why. */
     refused: (detail: string): void => {
       refusals += 1;
-      say(
-        `${isoTime(Date.now()).slice(11)}  ${styled(beside, 'red', 'refused')}  ${printable(detail).slice(0, LONGEST_REFUSAL)}`,
-      );
+      say(`${isoTime(wall()).slice(11)}  ${styled(beside, 'red', 'refused')}  ${printable(detail).slice(0, LONGEST_REFUSAL)}`);
     },
     /** Writes a line beside the events. */
     say,
@@ -78,7 +77,7 @@ export function createScreen(
       ];
       const all = came.length === 1 ? came[0]! : `${came.slice(0, -1).join(', ')} and ${came.at(-1)}`;
       const not = refusals === 0 ? '' : `; ${counted(refusals, 'request was', 'requests were')} refused`;
-      say(`${all} in ${humanDuration(performance.now() - began)}${not}`);
+      say(`${all} in ${humanDuration(monotonic() - began)}${not}`);
     },
   };
 }

@@ -13,6 +13,7 @@ import { commandLine } from '../../domain/values/command-line.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { monotonic } from '../../runtime/time.ts';
 import { checked, filtersOf, type SubscriberOptions, urlArgument } from '../subscribers/subscriber-options.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { missingDaemon, withDatabase } from '../terminal/database.ts';
@@ -86,11 +87,11 @@ function test(context: CliContext, name: string, signal: AbortSignal): Promise<s
   return withDatabase(context, async ({ sql }) => {
     const missing = await missingDaemon(sql);
     if (missing !== null) return `${missing}; until then nothing comes`;
-    const began = performance.now();
+    const began = monotonic();
     const id = await testSubscriber(sql, await requireSubscriber(sql, name), await databaseNow(sql));
     const attempted = await waitForAttempt(sql, id, { within: TEST_WITHIN, signal });
     const delivery = await findDelivery(sql, id);
-    if (delivery?.status === 'delivered') return `a test came through after ${humanDuration(performance.now() - began)}`;
+    if (delivery?.status === 'delivered') return `a test came through after ${humanDuration(monotonic() - began)}`;
     if (!attempted) return `no attempt to send a test was made within ${humanDuration(TEST_WITHIN)}; see: purchase-watch status`;
     const failed = `the daemon's test did not come through: ${delivery?.lastError ?? 'no reason is known'}`;
     return failed.includes('WEBHOOK_API_ALLOW_ADDRESSES')

@@ -16,6 +16,7 @@ import { counted, grouped } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Instant } from '../../domain/values/time.ts';
+import { monotonic } from '../../runtime/time.ts';
 import { durationArgument, JSON_OPTION } from '../terminal/arguments.ts';
 import { declare } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -75,13 +76,13 @@ export const register = declare(
     if (subscriber !== undefined && sent === undefined) throw new AppError('invalid', '--subscriber: only with --sent');
     await withDatabase(context, async ({ sql }) => {
       await requireSite(sql, site);
-      const begun = performance.now();
+      const begun = monotonic();
       const moment = since === undefined ? null : (await readClock(sql)).now - since;
       const checks =
         sent === undefined
           ? await auditRows(context, sql, site ?? null, moment)
           : await auditLog(context, sql, sent, { name: subscriber, since: moment });
-      const tookMs = Math.round(performance.now() - begun);
+      const tookMs = Math.round(monotonic() - begun);
       const gaps = Object.values(checks).reduce((sum, check) => sum + check.gaps, 0);
       const changes = (await openChanges(sql)).filter(({ noticedAt }) => moment === null || noticedAt > moment);
       const whole = gaps === 0 && changes.length === 0;

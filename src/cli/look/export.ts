@@ -4,13 +4,14 @@ import { csvLine } from '../../actions/csv.ts';
 import { EXPORTED, exportRows } from '../../actions/events/export.ts';
 import { readMoment } from '../../actions/subscribers/moment.ts';
 import { AppError, unreadFile } from '../../domain/values/errors.ts';
+import { wall } from '../../runtime/time.ts';
 import { ruled } from '../terminal/arguments.ts';
 import { declare } from '../terminal/command.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { isTaken, printRemark } from '../terminal/output.ts';
 import { requireSite } from '../terminal/site.ts';
 
-const moment = ruled((text) => readMoment(text, Date.now()));
+const moment = ruled((text) => readMoment(text, wall()));
 
 export const register = declare(
   {

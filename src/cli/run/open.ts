@@ -1,11 +1,11 @@
 /** `open`: the console in a browser. */
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'undici';
 import { loadSettings } from '../../config/load-settings.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { delay, timeoutSignal } from '../../runtime/time.ts';
 import { declare } from '../terminal/command.ts';
 import { printLine, printRemark } from '../terminal/output.ts';
 import { addressOf, linkOf } from './address.ts';
@@ -51,7 +51,7 @@ export const register = declare(
 
 async function requireDaemon(address: string): Promise<void> {
   try {
-    const { body } = await request(address, { signal: AbortSignal.timeout(PATIENCE) });
+    const { body } = await request(address, { signal: timeoutSignal(PATIENCE) });
     await body.dump();
   } catch (cause) {
     const advice = 'run "purchase-watch start" first, or name the console\'s address with CONSOLE_URL';

@@ -1,11 +1,11 @@
 /** `simulate --register`: every new purchase of the simulator is registered at a daemon, as a shop would do it. */
-import { setTimeout as rest } from 'node:timers/promises';
 import { createPurchaseWatchClient } from '../../../packages/client/src/api-client.ts';
 import type { Registration } from '../../../packages/client/src/contract.ts';
 import { ApiProblem } from '../../../packages/client/src/problem.ts';
 import type { Control } from '../../../packages/simulator/src/contract/control.ts';
 import { formatDuration } from '../../domain/values/duration.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { delay, wall } from '../../runtime/time.ts';
 
 interface RegistrarParts {
   readonly control: Pick<Control, 'onPurchase'>;
@@ -93,7 +93,7 @@ export function createRegistrar({ control, daemonUrl, apiKey, write }: Registrar
       await wake.promise;
       wake = Promise.withResolvers();
       const pause = await attempt();
-      await rest(pause, undefined, { signal }).catch(() => undefined);
+      await delay(pause, undefined, { signal }).catch(() => undefined);
       if (waiting.length > 0) wake.resolve();
     }
   }
@@ -122,9 +122,9 @@ function createFailures(daemonUrl: string, write: (line: string) => void) {
       pause = Math.min(pause * 2, LONGEST_PAUSE);
       const advice = ADVICE.get(code);
       const text = `${daemonUrl} registers nothing: ${detail}${advice === undefined ? '' : `; ${advice}`}`;
-      if (written?.text !== text || Date.now() - written.at >= REPEAT_AFTER) {
+      if (written?.text !== text || wall() - written.at >= REPEAT_AFTER) {
         write(`${text}. ${waiting} wait; the next try is in ${formatDuration(wait)}.`);
-        written = { text, at: Date.now() };
+        written = { text, at: wall() };
       }
       return wait;
     },

@@ -9,6 +9,7 @@ import { readPlainFile } from '../../config/sources/plain-file.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { startInterval } from '../../runtime/time.ts';
 
 export type Reloader = ReturnType<typeof createReloader>;
 
@@ -52,7 +53,7 @@ export function createReloader(
       log.error({ reason, problems, advice: REFUSED }, 'settings.refused');
     }
   };
-  const timer = setInterval(() => {
+  const timer = startInterval(() => {
     const now = digestOf(settings.secretFiles);
     const isStable = now === last;
     last = now;

@@ -1,6 +1,5 @@
 /** `simulate`: the checkout service of the specification as a stand-in server. */
 
-import { randomInt } from 'node:crypto';
 import { InvalidArgumentError } from 'commander';
 import { SimulatorError } from '../../../packages/simulator/src/contract/error.ts';
 import type { Site } from '../../../packages/simulator/src/contract/purchases.ts';
@@ -10,6 +9,7 @@ import { environmentOf } from '../../config/sources/environment.ts';
 import { shellWord } from '../../domain/values/command-line.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { untilStopSignal } from '../../runtime/process/signals.ts';
+import { randomInt } from '../../runtime/random.ts';
 import { machineKeyIfAny } from '../../runtime/secrets/kept-key.ts';
 import { numberArgument, several } from '../terminal/arguments.ts';
 import { declare } from '../terminal/command.ts';

@@ -1,7 +1,6 @@
 /** `start`: the daemon, until a signal stops it. */
 
 import { resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { describeTarget } from '../../actions/setup/connect.ts';
 import { secretsOf } from '../../actions/subscribers/secrets.ts';
 import { readSubscribers, type StoredSubscriber } from '../../actions/subscribers/subscribers.ts';
@@ -22,6 +21,7 @@ import { shownAddress } from '../../domain/values/shown-address.ts';
 import { createLogger, type Logger } from '../../runtime/logger.ts';
 import { createServiceManager } from '../../runtime/process/service-manager.ts';
 import { untilStopSignal } from '../../runtime/process/signals.ts';
+import { delay, monotonic, wall } from '../../runtime/time.ts';
 import { declare, type Register } from '../terminal/command.ts';
 import { type CliContext, variablesNow } from '../terminal/context.ts';
 import { printFacts, printLine, styled } from '../terminal/output.ts';
@@ -58,7 +58,7 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
   const log = createLogger({ level: settings.logLevel, destination: context.stdout });
   const serviceManager = createServiceManager(context.env, log);
   const aborting = new AbortController();
-  let stopBegan = performance.now();
+  let stopBegan = monotonic();
   /** Null until the daemon has started. On a terminal, closing the terminal ends the daemon instead. */
   let reloader: Reloader | null = null;
   const onHangUp = context.isTTY
@@ -70,7 +70,7 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
         void reloader.reload('SIGHUP').then(serviceManager.ready);
       };
   const stop = untilStopSignal(context.takeSignals, onHangUp).then((signal) => {
-    stopBegan = performance.now();
+    stopBegan = monotonic();
     log.info({ signal }, 'stopping');
     serviceManager.stopping();
     aborting.abort();
@@ -114,7 +114,7 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
   // The stop ends a little before; a start that hangs does not.
   const late = stop.then(() => delay(settings.shutdownTimeout, false));
   if (await Promise.race([running, late])) return log.info({}, 'stopped');
-  const afterMs = Math.round(performance.now() - stopBegan);
+  const afterMs = Math.round(monotonic() - stopBegan);
   const advice =
     'the process ends now; shards that it could not release are taken by other replicas when its lease ends, and what was under way is done again';
   log.error({ afterMs, advice }, 'stop.broken_off');
@@ -149,7 +149,7 @@ async function warn(settings: Settings, stored: readonly StoredSubscriber[], log
     );
   if (channels.length === 0)
     log.warn({ advice: 'set SLACK_WEBHOOK_URL: without it people are not alerted of incidents' }, 'incidents.not_alerted');
-  for (const { name: key, detail } of endingKeys(settings.apiKeys, Date.now()))
+  for (const { name: key, detail } of endingKeys(settings.apiKeys, wall()))
     log.warn({ key, detail, advice: ENDING_KEY_ADVICE }, 'api.key_expires');
   for (const each of oddCredentials(settings.sites)) log.warn({ ...each, advice: ODD_CREDENTIAL_ADVICE }, 'site.credential_odd');
   for (const each of await withoutEncryption(settings, stored))

@@ -1,6 +1,5 @@
 /** `config`: every setting and where it came from, without secrets. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Sql } from '../../actions/database.ts';
 import { livingReplicas } from '../../actions/running-replicas.ts';
 import { describeSettings } from '../../config/describe.ts';
@@ -9,6 +8,7 @@ import { markdownReference, publishedSchema } from '../../config/reference.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { isGone, runningPid } from '../../runtime/process/process-identity.ts';
+import { delay, monotonic } from '../../runtime/time.ts';
 import { declare, type Register } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
@@ -89,9 +89,9 @@ async function reloadDaemons(context: CliContext, sql: Sql): Promise<void> {
     );
   if (here.length === 0) throw new AppError('not_found', 'no daemon of this database runs on this machine');
   for (const { pid } of here) hangUp(pid);
-  const until = performance.now() + TAKEN_WITHIN;
+  const until = monotonic() + TAKEN_WITHIN;
   const waiting = new Map(here.map((each) => [each.identity, each]));
-  while (waiting.size > 0 && performance.now() < until) {
+  while (waiting.size > 0 && monotonic() < until) {
     await delay(200);
     for (const { id, process: identity } of await livingReplicas(sql)) {
       const before = waiting.get(identity);

@@ -1,7 +1,7 @@
 /** The texts of the two files that `init` writes. */
-import { randomBytes } from 'node:crypto';
 import { newSigningSecret } from '../../channels/outgoing/sealed.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import { randomBytes } from '../../runtime/random.ts';
 import type { Answers } from './answers.ts';
 
 /** The variables, with the secrets that the daemon makes up for itself; `file` is the path of the settings file. */

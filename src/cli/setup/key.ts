@@ -1,12 +1,13 @@
 /** `key`: makes keys of the API. */
 
-import { randomBytes } from 'node:crypto';
 import { InvalidArgumentError } from 'commander';
 import { hashOfKey } from '../../config/api-keys.ts';
 import { moment, type Scope } from '../../config/kinds/key-kinds.ts';
 import { OWN_NAME } from '../../config/kinds/names.ts';
 import { parseDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import { randomBytes } from '../../runtime/random.ts';
+import { wall } from '../../runtime/time.ts';
 import { JSON_OPTION } from '../terminal/arguments.ts';
 import { declare, group } from '../terminal/command.ts';
 import { printFacts, printJson, printLine } from '../terminal/output.ts';
@@ -36,14 +37,14 @@ const create = declare(
       throw new AppError('invalid', `--name: ${JSON.stringify(name)} is not ${expected}`);
     }
     const ahead = expires === undefined ? null : parseDuration(expires);
-    const at = expires === undefined ? null : ahead === null ? moment.read(expires) : Date.now() + ahead;
+    const at = expires === undefined ? null : ahead === null ? moment.read(expires) : wall() + ahead;
     if (at === undefined) {
       throw new AppError(
         'invalid',
         `--expires: ${JSON.stringify(expires)} is neither a duration such as 90d nor ${moment.expected}`,
       );
     }
-    if (at !== null && at <= Date.now()) throw new AppError('invalid', `--expires: ${expires} is over already`);
+    if (at !== null && at <= wall()) throw new AppError('invalid', `--expires: ${expires} is over already`);
     // The prefix lets scanners for secrets find a key that was published.
     const key = `pwk_${randomBytes(32).toString('base64url')}`;
     const scopes = [...new Set(scope)];

@@ -2,6 +2,7 @@
 
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { monotonic } from '../../runtime/time.ts';
 import type { CliContext } from './context.ts';
 import { counted } from './output.ts';
 
@@ -24,7 +25,7 @@ const BAR = 24;
  */
 export function progressOn(
   stream: NodeJS.WritableStream & { readonly columns?: number },
-  { inPlace, now = () => performance.now() }: { inPlace: boolean; now?: () => Milliseconds },
+  { inPlace, now = monotonic }: { inPlace: boolean; now?: () => Milliseconds },
 ) {
   const begun = now();
   let last = inPlace ? Number.NEGATIVE_INFINITY : begun;

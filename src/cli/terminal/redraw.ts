@@ -1,9 +1,9 @@
 /** Draws the same text again and again in one place of a terminal, until Ctrl-C. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../domain/values/errors.ts';
 import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import { untilStopSignal } from '../../runtime/process/signals.ts';
+import { delay, wall } from '../../runtime/time.ts';
 import type { CliContext } from './context.ts';
 import { styled } from './output.ts';
 
@@ -33,7 +33,7 @@ export async function redraw(
     const pieces: string[] = [];
     const stdout = { columns: terminal.columns, write: (piece: string) => pieces.push(piece) > 0 };
     await write({ ...context, stdout: stdout as unknown as NodeJS.WritableStream });
-    const head = styled(context, 'gray', `every ${every / 1_000} s, Ctrl-C ends it; ${isoTime(Date.now()).slice(11, 19)} UTC`);
+    const head = styled(context, 'gray', `every ${every / 1_000} s, Ctrl-C ends it; ${isoTime(wall()).slice(11, 19)} UTC`);
     const lines = [head, ...pieces.join('').trimEnd().split('\n')].slice(0, (terminal.rows || USUAL_ROWS) - 1);
     terminal.write(`${TOP_LEFT}${lines.map((line) => `${line}${CLEAR_LINE}\n`).join('')}${CLEAR_BELOW}`);
     await delay(every, undefined, { signal: ending.signal }).catch(() => undefined);

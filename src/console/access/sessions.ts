@@ -15,6 +15,7 @@ import { sessionTokens } from '../../api/access/known.ts';
 import type { Caller } from '../../api/http/caller.ts';
 import { type ApiKey, shownName } from '../../config/api-keys.ts';
 import { HOUR, type Milliseconds } from '../../domain/values/time.ts';
+import { wall } from '../../runtime/time.ts';
 
 /** A session ends a working day after its sign-in, whatever was done in it. */
 export const SESSION_LIFETIME: Milliseconds = 12 * HOUR;
@@ -52,14 +53,14 @@ export function createSessions({ reads, changes }: { reads: Sql; changes: Sql },
         return null;
       }
       const expires = Math.min(row.expiresAt, key.expires ?? Number.POSITIVE_INFINITY);
-      if (expires <= Date.now()) return null;
+      if (expires <= wall()) return null;
       if (row.isUnnoted) void note(row.id);
       return { key: shownName(key), scopes: key.scopes, expires, name: row.person, session: row.id };
     },
     /** Opens a session for a caller who showed a key. Answers its token, which is kept nowhere here. */
     begin: async (caller: Pick<Caller, 'key' | 'name'>, address: string): Promise<string> => {
       const key = named(caller.key);
-      const token = tokens.make(key, Date.now() + SESSION_LIFETIME);
+      const token = tokens.make(key, wall() + SESSION_LIFETIME);
       const session = { tokenHash: hashOf(token), keyName: key.name, keyMark: markOf(key), address, person: caller.name ?? null };
       await addSession(changes, { ...session, lifetime: SESSION_LIFETIME });
       return token;

@@ -6,6 +6,7 @@ import type { DueDelivery } from '../../postgres/deliveries/deliveries.ts';
 import { lockedDeliveries } from '../../postgres/deliveries/locked-deliveries.ts';
 import type { Settlement } from '../../postgres/deliveries/settle.ts';
 import type { SwitchedOff } from '../../postgres/subscribers/subscribers.ts';
+import { monotonic } from '../../runtime/time.ts';
 import type { Deps } from '../deps.ts';
 import type { Subscriber } from './subscribers/subscriber.ts';
 
@@ -68,7 +69,7 @@ export async function settleUnlocked(
   const isLocked = ({ settlement, along }: AttemptResult): boolean =>
     [settlement, ...along].some(({ delivery }) => ids.has(delivery.id));
   if (failure !== null && ids.size === 0) return settleBySubscriber(results, settle, failure);
-  const locked = results.filter(isLocked).map((each) => ({ ...each, lockedSince: each.lockedSince ?? performance.now() }));
+  const locked = results.filter(isLocked).map((each) => ({ ...each, lockedSince: each.lockedSince ?? monotonic() }));
   const free = results.filter((each) => !isLocked(each)).map((each) => ({ ...each, lockedSince: undefined }));
   if (free.length === 0) return { written: new Set(), locked };
   const rest = await settleUnlocked(free, { sql, settle }, tries + 1);
@@ -85,7 +86,7 @@ async function settleBySubscriber(results: readonly AttemptResult[], settle: Set
       written = written.union(await settle(group));
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
-      locked.push(...group.map((each) => ({ ...each, lockedSince: performance.now() })));
+      locked.push(...group.map((each) => ({ ...each, lockedSince: monotonic() })));
     }
   }
   if (written.size === 0) throw failure;
@@ -102,8 +103,8 @@ export function createRestingResults(
   return {
     add: (locked: readonly AttemptResult[]): void => {
       if (locked.length === 0) return;
-      const since = Math.min(...locked.map(({ lockedSince }) => lockedSince ?? performance.now()));
-      const rest = Math.min(Math.max(performance.now() - since, FIRST_REST), LONGEST_REST);
+      const since = Math.min(...locked.map(({ lockedSince }) => lockedSince ?? monotonic()));
+      const rest = Math.min(Math.max(monotonic() - since, FIRST_REST), LONGEST_REST);
       log.warn({ deliveries: locked.length, retryInMs: Math.round(rest), advice: ADVICE }, 'delivery.row_locked');
       count += locked.length;
       const rested = clock.sleep(rest, stopped).then(() => {

@@ -11,6 +11,7 @@ import { lockedOf, rowOf } from '../../postgres/polling/locked-rows.ts';
 import type { Decided } from '../../postgres/polling/record.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { createRareWarning } from '../../runtime/rare-warning.ts';
+import { monotonic } from '../../runtime/time.ts';
 import type { Entry } from './window/entries.ts';
 
 /** A poll with what follows from its answer. */
@@ -48,7 +49,7 @@ export function createLockedRows(sql: Sql) {
       const asked = suspects.size === 0 ? [] : idsOf(polls).filter((id) => suspects.has(id));
       if (asked.length === 0) return { free: polls, locked: [] };
       const held = await lockedOf(sql, asked);
-      const now = performance.now();
+      const now = monotonic();
       for (const id of asked) {
         if (held.has(id)) suspects.set(id, suspects.get(id) ?? now);
         else suspects.delete(id);

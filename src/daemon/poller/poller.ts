@@ -5,6 +5,7 @@ import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { NewDeliveries } from '../../postgres/deliveries/new-deliveries.ts';
 import { createRest } from '../../runtime/loops/rest.ts';
+import { delay } from '../../runtime/time.ts';
 import type { Deps } from '../deps.ts';
 import { createAfterRecording } from './after-recording.ts';
 import { nextCall } from './planning.ts';
@@ -117,8 +118,7 @@ export function createPoller(options: PollerOptions) {
         // Everything may be recorded by now, which made room for purchases that had none.
         else if (hasRoomAgain(windows)) continue;
         // A due purchase waits for its turn in the site's calls a second.
-        else if (next < LONGEST_SPACING && isDueBy(windows, clock.now()))
-          await new Promise((resolve) => setTimeout(resolve, next));
+        else if (next < LONGEST_SPACING && isDueBy(windows, clock.now())) await delay(next);
         else return true;
       }
     },

@@ -8,6 +8,7 @@ import { strikesAfter } from '../../domain/polling/poll-plan.ts';
 import type { Observation } from '../../domain/purchases/purchase.ts';
 import { isAhead } from '../../domain/values/clock-steps.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { monotonic } from '../../runtime/time.ts';
 import type { RequestTrace } from '../../runtime/traces/traces.ts';
 import type { Deps } from '../deps.ts';
 import { POISON_REST } from './after-recording.ts';
@@ -82,7 +83,7 @@ export function createPolls(options: PollsOptions) {
       ownership.end(shard, entry.epoch);
       return;
     }
-    const began = traces === null ? 0 : performance.now();
+    const began = traces === null ? 0 : monotonic();
     const { outcome, askedAt, now } = decided(options, answered, invoice);
     traces?.decided(entry, outcome, began);
     if (outcome.kind === 'postponed') {

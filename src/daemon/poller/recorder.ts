@@ -12,6 +12,7 @@ import type { Writer } from '../../postgres/deliveries/settle.ts';
 import { recordChanged, recordUnchanged } from '../../postgres/polling/record.ts';
 import { createBatcher } from '../../runtime/loops/batch.ts';
 import type { Meters } from '../../runtime/meters.ts';
+import { monotonic } from '../../runtime/time.ts';
 import type { Traces } from '../../runtime/traces/traces.ts';
 import type { Deps } from '../deps.ts';
 import type { createAfterRecording } from './after-recording.ts';
@@ -76,14 +77,14 @@ export function createRecorder(options: RecorderOptions) {
       if (polls.length > 0) onRecorded(polls, { ids: new Set(), lostShards: [], events: 0, deliveries: NO_DELIVERIES });
       return;
     }
-    const begun = performance.now();
+    const begun = monotonic();
     try {
       const recorded = await write(
         sql,
         live.map((poll) => poll.decided),
         context(replica, live),
       );
-      meter?.took.add((performance.now() - begun) / 1_000);
+      meter?.took.add((monotonic() - begun) / 1_000);
       meter?.polls.add(live.length);
       traces?.recorded(live.map(entryOf), begun, recorded);
       onRecorded(polls, recorded);
@@ -99,7 +100,7 @@ export function createRecorder(options: RecorderOptions) {
   const refused = async (polls: readonly DecidedPoll[], write: Write, error: unknown): Promise<void> => {
     const live = polls.filter((poll) => !poll.entry.gone);
     if (live.length === 1) {
-      traces?.recorded(live.map(entryOf), performance.now(), null);
+      traces?.recorded(live.map(entryOf), monotonic(), null);
       if (await repair(live[0]!)) return onRepaired(polls);
       onRefused(live[0]!, error);
       return recordInstead(insteadOf(live[0]!, error), error);

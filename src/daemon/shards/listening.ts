@@ -4,6 +4,7 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import { type Listener, listen } from '../../postgres/connection/listen.ts';
 import type { Loops } from '../../runtime/loops/loops.ts';
 import { createWakeUps } from '../../runtime/loops/wake-ups.ts';
+import { startInterval } from '../../runtime/time.ts';
 import type { Deps } from '../deps.ts';
 
 interface ListeningOptions extends Pick<Deps, 'log'> {
@@ -37,7 +38,7 @@ export function wakeOnNotify({ url, log, loops, notifier, feed }: ListeningOptio
       for (const hint of ASKED_FOR) wakeUps.take(hint);
       feed?.wake();
     };
-    const timer = setInterval(ask, ASK_EVERY);
+    const timer = startInterval(ask, ASK_EVERY);
     return { stop: async () => clearInterval(timer) };
   }
   let isLost = false;

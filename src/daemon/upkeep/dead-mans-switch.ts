@@ -13,6 +13,7 @@ import { channelsForPeople, noteSwitchCall } from '../../postgres/shards/dead-ma
 import { takeLease } from '../../postgres/shards/leases.ts';
 import { connectBy, ProxyFailed } from '../../runtime/http/tunnel.ts';
 import type { Health } from '../../runtime/loops/health.ts';
+import { timeoutSignal } from '../../runtime/time.ts';
 import type { Deps } from '../deps.ts';
 
 const EVERY: Milliseconds = 60_000;
@@ -58,7 +59,7 @@ export function createDeadMansSwitch({
     try {
       const { statusCode, body } = await request(url, {
         headers: { 'user-agent': 'purchase-watch', 'accept-encoding': 'identity' },
-        signal: AbortSignal.timeout(timeout),
+        signal: timeoutSignal(timeout),
         dispatcher: agent,
       });
       // Nothing in it is of use, and it may be endless.

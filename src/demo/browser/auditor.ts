@@ -2,6 +2,7 @@
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { audit } from '../../postgres/upkeep/audit.ts';
+import { monotonic, wall } from '../../runtime/time.ts';
 
 export interface AuditSummary {
   readonly at: Instant;
@@ -22,12 +23,12 @@ export function createAuditor(sql: Sql): () => AuditSummary | null {
   let nextAt = 0;
   const run = async (): Promise<void> => {
     nextAt = Number.POSITIVE_INFINITY;
-    const begun = performance.now();
+    const begun = monotonic();
     try {
       const result = await audit(sql, { site: null, since: null });
       const checks = Object.values(result);
       last = {
-        at: Date.now(),
+        at: wall(),
         events: result.announcements.checked,
         gaps: checks.reduce((sum, { gaps }) => sum + gaps, 0),
         first: checks.flatMap(({ first }) => first)[0]?.detail ?? null,
@@ -35,11 +36,11 @@ export function createAuditor(sql: Sql): () => AuditSummary | null {
     } catch {
       // The demo ends; the last verdict keeps its time.
     }
-    const took = performance.now() - begun;
-    nextAt = performance.now() + Math.max(REST, took / SHARE);
+    const took = monotonic() - begun;
+    nextAt = monotonic() + Math.max(REST, took / SHARE);
   };
   return () => {
-    if (performance.now() >= nextAt) void run();
+    if (monotonic() >= nextAt) void run();
     return last;
   };
 }

@@ -1,5 +1,6 @@
 /** The state of the switches: which were turned, when and by whom, and which of the steps that follow have happened. */
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { monotonic, startInterval, wall } from '../../runtime/time.ts';
 import { type DaemonFacts, type Seen, SILENT } from './facts.ts';
 import type { Step, Switch } from './switches.ts';
 
@@ -53,9 +54,9 @@ export function createBoard({ switches, readFacts, since, onPerson }: BoardParts
   const seenSince = (at: Instant): Seen => ({ ...facts, ...since(at) });
   const begin = (name: string, isOn: boolean, by: Actor): void => {
     const toggle = switches.get(name)!;
-    const at = Date.now();
+    const at = wall();
     const steps = toggle.steps(isOn, seenSince(at)).map((step) => ({ ...step, happenedAt: null }));
-    kept.set(name, { name, toggle, isOn, at, by, steps, began: performance.now() });
+    kept.set(name, { name, toggle, isOn, at, by, steps, began: monotonic() });
   };
   const look = async (): Promise<void> => {
     if (isLooking) return;
@@ -68,11 +69,11 @@ export function createBoard({ switches, readFacts, since, onPerson }: BoardParts
       for (const step of steps) {
         if (step.happenedAt !== null) continue;
         if (!step.happened(seen)) break;
-        step.happenedAt = Date.now();
+        step.happenedAt = wall();
       }
     }
   };
-  const timer = setInterval(look, LOOK_EVERY);
+  const timer = startInterval(look, LOOK_EVERY);
   return {
     switches,
     facts: (): DaemonFacts => facts,
@@ -101,6 +102,6 @@ export function createBoard({ switches, readFacts, since, onPerson }: BoardParts
 
 /** Whether a switch that was released still says what follows. */
 function isFresh({ isOn, began, steps }: Kept): boolean {
-  const age = performance.now() - began;
+  const age = monotonic() - began;
   return !isOn && age < LONGEST && (age < REMEMBERED || steps.some(({ happenedAt }) => happenedAt === null));
 }

@@ -3,6 +3,7 @@
 import type { IncidentBody } from '../../api/incidents/fields.ts';
 import type { OverviewBody } from '../../api/overview/overview.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { timeoutSignal } from '../../runtime/time.ts';
 import type { Arrival } from '../cast/shop.ts';
 import type { SlackPost } from '../cast/slack.ts';
 
@@ -29,7 +30,7 @@ export async function readFacts(daemonUrl: string, key: string): Promise<DaemonF
   const read = async <Body>(path: string): Promise<Body> => {
     const response = await fetch(daemonUrl + path, {
       headers: { authorization: `Bearer ${key}` },
-      signal: AbortSignal.timeout(PATIENCE),
+      signal: timeoutSignal(PATIENCE),
     });
     if (!response.ok) throw new Error(`${path} answered ${response.status}`);
     return (await response.json()) as Body;

@@ -16,6 +16,7 @@ import { documentOf } from '../../console/frame/page.ts';
 import { below } from '../../console/frame/request.ts';
 import { inZone } from '../../console/parts/time.ts';
 import { PACKAGE_FOLDER } from '../../runtime/process/package-folder.ts';
+import { wall } from '../../runtime/time.ts';
 import { barOf, SWITCH_PATH } from './bar.ts';
 import type { Board } from './board.ts';
 import { type SideParts, sideOf } from './side.ts';
@@ -52,7 +53,7 @@ const HEAD = `<link rel="stylesheet" href="${STYLES}">\n<script src="${SCRIPT}" 
 export async function openFront({ port, daemonUrl, board, side, isStory }: FrontParts) {
   const app = new Hono();
   const bar = async (back: string): Promise<string> =>
-    String(await barOf(board, { back: below(back), now: Date.now(), isStory: isStory() }));
+    String(await barOf(board, { back: below(back), now: wall(), isStory: isStory() }));
   const beside = async (): Promise<string> => String(await sideOf(side()));
   app.use(guardKeyless([]) as MiddlewareHandler);
   app.use((c, next) => inZone(zoneOf(c, USUAL_ZONE), next));

@@ -3,6 +3,7 @@
 import type { Control } from '../../../packages/simulator/src/contract/control.ts';
 import type { IncidentBody } from '../../api/incidents/fields.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { wall } from '../../runtime/time.ts';
 import type { DaemonProcess } from '../cast/daemon.ts';
 import { BROKEN_SITE, BROKEN_STATE } from '../cast/settings.ts';
 import type { Shop } from '../cast/shop.ts';
@@ -239,7 +240,7 @@ function receiverSwitch({ shop }: SwitchParts): Switch {
   ];
   const revived = (before: Seen): readonly Step[] => {
     const until = shopOf(before)?.health.pausedUntil ?? null;
-    const wait = until === null ? 2_000 : Math.max(Date.parse(until) - Date.now(), 0) + 1_000;
+    const wait = until === null ? 2_000 : Math.max(Date.parse(until) - wall(), 0) + 1_000;
     return [
       {
         words: `the pause ends ${until === null ? 'at once' : `after about ${Math.ceil(wait / 1_000)} s`}, and one delivery tries the shop`,

@@ -3,10 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { PACKAGE_FOLDER } from '../../runtime/process/package-folder.ts';
+import { delay } from '../../runtime/time.ts';
 
 const BIN = join(PACKAGE_FOLDER, 'bin/purchase-watch.mjs');
 const LOOK_AGAIN: Milliseconds = 100;

@@ -1,9 +1,9 @@
 /** The settings of the demo: a file that one can read, as anybody's would be, with shorter times. */
 
-import { randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadSettings } from '../../config/load-settings.ts';
+import { randomBytes } from '../../runtime/random.ts';
 
 const SITES = ['demo-se', 'demo-fi'] as const;
 /** Where the page breaks. */

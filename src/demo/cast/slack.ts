@@ -1,9 +1,10 @@
 /** The demo's stand-in for Slack's incoming webhooks. */
-import { randomUUID } from 'node:crypto';
 import type { SlackMessage } from '../../channels/slack/message.ts';
 import type { ShownMessage } from '../../channels/slack/terminal.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { listenForPosts } from '../../receiver/posts.ts';
+import { randomUUID } from '../../runtime/random.ts';
+import { wall } from '../../runtime/time.ts';
 
 /** A message as Slack got it. */
 export interface SlackPost {
@@ -27,7 +28,7 @@ export async function openSlack(onMessage: (message: ShownMessage) => void) {
     const { text, blocks = null } = message;
     if (text === undefined) return { status: 400, body: 'no_text' };
     messages += 1;
-    posts.push({ at: Date.now(), text, blocks: blocks && [...blocks] });
+    posts.push({ at: wall(), text, blocks: blocks && [...blocks] });
     if (posts.length > POSTS_KEPT) posts.shift();
     onMessage({ text, blocks });
     return { status: 200, body: 'ok' };

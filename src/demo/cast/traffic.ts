@@ -1,5 +1,6 @@
 /** Customers of the demo, who come by themselves: on a good day, and many at once to a page that was just broken or mended. */
 import type { Control } from '../../../packages/simulator/src/contract/control.ts';
+import { startInterval } from '../../runtime/time.ts';
 import { BROKEN_SITE } from './settings.ts';
 
 /** The site and the steps of a customer. */
@@ -38,7 +39,7 @@ export function sendCustomers(
     next += 1;
     if (next >= most) clearInterval(timer);
   };
-  const timer = setInterval(send, every);
+  const timer = startInterval(send, every);
   send();
   return { stop: () => clearInterval(timer) };
 }

@@ -3,6 +3,7 @@
 import { isAbsolute, join, relative } from 'node:path';
 import type { Control } from '../../../packages/simulator/src/contract/control.ts';
 import { commandLine, shellWord } from '../../domain/values/command-line.ts';
+import { wall } from '../../runtime/time.ts';
 import { BROKEN_SITE } from '../cast/settings.ts';
 
 /** Purchases with such ids are at the service and not registered: that is left to the person who watches. */
@@ -16,7 +17,7 @@ export function isLeftToTheReader(purchaseId: string): boolean {
 /** Makes purchases to try with; they wait in New until they are watched. Answers their ids. */
 export function purchasesToTry(control: Control): { command: string; sql: string; api: string } {
   // The database remembers the ids of earlier runs.
-  const run = Math.floor(Date.now() / 1_000).toString(36);
+  const run = Math.floor(wall() / 1_000).toString(36);
   const add = (name: string): string =>
     control.add({
       purchaseId: `${UNREGISTERED}${name}-${run}`,

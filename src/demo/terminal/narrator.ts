@@ -2,6 +2,7 @@
 
 import { printable } from '../../channels/http/excerpt.ts';
 import { renderForTerminal, type ShownMessage } from '../../channels/slack/terminal.ts';
+import { wall } from '../../runtime/time.ts';
 import { wordsFor } from '../cast/event-words.ts';
 import type { Arrival } from '../cast/shop.ts';
 import { createPace } from './pace.ts';
@@ -28,7 +29,7 @@ const CHANGE_WIDTH = 58;
 
 /** Narrates in lines on a stage. */
 export function createNarrator(stage: Stage): Narrator {
-  const clock = (): string => stage.paint('gray', new Date().toTimeString().slice(0, 8));
+  const clock = (): string => stage.paint('gray', new Date(wall()).toTimeString().slice(0, 8));
   const pace = createPace<string>({
     most: LINES_A_SECOND,
     show: (line) => stage.write(line),

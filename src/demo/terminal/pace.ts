@@ -1,4 +1,5 @@
 /** Keeps a stream of lines readable: so many a second, and how many more there were. */
+import { startInterval } from '../../runtime/time.ts';
 
 const WINDOW = 1_000;
 
@@ -22,7 +23,7 @@ export function createPace<Line>({
     hidden = [];
     shown = 0;
   };
-  const timer = setInterval(flush, WINDOW);
+  const timer = startInterval(flush, WINDOW);
   return {
     /** Shows a line, or counts it when there were enough in this second. */
     line: (line: Line): void => {

@@ -1,6 +1,7 @@
 /** Narrates on a screen that is drawn in place, and obeys its keys. */
 import type { ShownMessage } from '../../channels/slack/terminal.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { startInterval } from '../../runtime/time.ts';
 import type { Board } from '../browser/board.ts';
 import type { Progress } from '../cast/progress.ts';
 import { openDisplay } from './display.ts';
@@ -110,7 +111,7 @@ function drawOften(terminal: StageTerminal, { stage, watch, live, kept, say }: D
   };
   const display = openDisplay(terminal, { onKey, onResize: () => redraw() });
   const redraw = (): void => display.draw(draw(frozen ?? sceneNow(), display.size(), stage.paint));
-  const timer = setInterval(redraw, REDRAW);
+  const timer = startInterval(redraw, REDRAW);
   return () => {
     clearInterval(timer);
     display.close();

@@ -1,10 +1,11 @@
 /** How long the demo has run without the times in which a person paused it. */
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { monotonic } from '../../runtime/time.ts';
 
 export type Stopwatch = ReturnType<typeof createStopwatch>;
 
 /** Starts to count. */
-export function createStopwatch(now: () => Milliseconds = () => performance.now()) {
+export function createStopwatch(now: () => Milliseconds = monotonic) {
   let began = now();
   let pausedAt: Milliseconds | null = null;
   return {

@@ -1,9 +1,9 @@
 /** The story of the demo: shopping, one customer who does not come back, a page that breaks, customers who get stuck, the message, the fix, the end. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Control } from '../../../packages/simulator/src/contract/control.ts';
 import { stateWords } from '../../domain/purchases/states.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { delay } from '../../runtime/time.ts';
 import type { Progress } from '../cast/progress.ts';
 import { BROKEN_SITE, BROKEN_STATE } from '../cast/settings.ts';
 import { type CustomerLife, GOOD_DAY, quickLife, sendCustomers } from '../cast/traffic.ts';

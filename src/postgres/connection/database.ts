@@ -5,6 +5,7 @@ import * as postgresArray from 'postgres-array';
 import { type JsonValue, parseExact, stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { createTurns } from '../../runtime/loops/turns.ts';
+import { monotonic } from '../../runtime/time.ts';
 import { type ParsedUrl, parseDatabaseUrl } from '../address/database-url.ts';
 import { agreedOn, settingsAtStart } from './agreed.ts';
 import { INSTANTS_AS_READ, parseInstant, writeInstant } from './instants.ts';
@@ -217,9 +218,9 @@ export function readClock(sql: Sql): Promise<{ now: Instant; readAt: Millisecond
   return sql.begin('read only', async (tx) => {
     let best: { now: Instant; readAt: Milliseconds; took: Milliseconds } | undefined;
     for (let reading = 0; reading < READINGS; reading++) {
-      const asked = performance.now();
+      const asked = monotonic();
       const [row] = await tx<[{ now: Instant }]>`select clock_timestamp() as now`;
-      const took = performance.now() - asked;
+      const took = monotonic() - asked;
       if (best === undefined || took < best.took) best = { now: row.now, readAt: asked + took / 2, took };
     }
     return { now: best!.now, readAt: best!.readAt };

@@ -1,5 +1,5 @@
 /** Receives NOTIFY. A notification only wakes a loop; the loop's reading of the tables finds changes that were notified while the connection was lost. */
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay } from '../../runtime/time.ts';
 import { openSession, type Sql } from './database.ts';
 
 export interface ListenOptions {

@@ -1,8 +1,8 @@
 /** Finds, among several hosts, the host that takes writes: after a failover that is another host than before. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { delay, monotonic, startTimer } from '../../runtime/time.ts';
 import type { Host, ParsedUrl } from '../address/database-url.ts';
 import { chooseHost, type HostAnswer, type HostChoice, hostName, isSameHost, type Primary } from './choose-host.ts';
 import { breakOthers, createSockets } from './watched-socket.ts';
@@ -53,8 +53,8 @@ function createHosts(parsed: ParsedUrl) {
     const answers = new Map<Host, HostAnswer>();
     const early = Promise.withResolvers<void>();
     let timer: NodeJS.Timeout | undefined;
-    const began = performance.now();
-    const isOneSilent = (): boolean => answers.size < parsed.hosts.length && performance.now() - began < ASK_WITHIN;
+    const began = monotonic();
+    const isOneSilent = (): boolean => answers.size < parsed.hosts.length && monotonic() - began < ASK_WITHIN;
     const asked = parsed.hosts.map(async (host) => {
       let answer = await ask(parsed, host);
       answers.set(host, answer);
@@ -67,7 +67,7 @@ function createHosts(parsed: ParsedUrl) {
       if ('refusal' in answer) return;
       // The host in use serves as before. Whether another one was promoted is found when all have answered.
       if (inUse !== null && isSameHost(host, inUse.host) && chooseHost([answer], inUse).primary !== null) early.resolve();
-      timer ??= setTimeout(early.resolve, OTHERS_WITHIN);
+      timer ??= startTimer(early.resolve, OTHERS_WITHIN);
     });
     const all = Promise.all(asked).then(() => {
       clearTimeout(timer);
@@ -83,10 +83,10 @@ function createHosts(parsed: ParsedUrl) {
      * found are broken. Rejects with what each host answered when none serves.
      */
     find: (): Promise<Host> => {
-      if (last !== null && performance.now() <= last.freshUntil) return last.found;
+      if (last !== null && monotonic() <= last.freshUntil) return last.found;
       const next = { found: search(), freshUntil: Number.POSITIVE_INFINITY };
       const end = (): void => {
-        next.freshUntil = performance.now() + FRESH;
+        next.freshUntil = monotonic() + FRESH;
       };
       next.found.then(end, end);
       last = next;

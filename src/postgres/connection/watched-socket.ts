@@ -8,6 +8,7 @@ import { connect as dial, Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { noteCertificate } from '../../runtime/http/certificates.ts';
+import { monotonic, startImmediate, startInterval, startTimer } from '../../runtime/time.ts';
 import type { Host, ParsedUrl } from '../address/database-url.ts';
 import { refuseClearText } from './clear-text.ts';
 import { encrypted } from './encryption.ts';
@@ -113,7 +114,7 @@ export function createSockets(parsed: ParsedUrl, { answerWithin, connectWithinSe
 /** The result of work on a socket, or a failure when the work takes too long: the driver begins to count with the socket. */
 async function inTime<T>(socket: Socket, within: Milliseconds, work: Promise<T>): Promise<T> {
   const late = Object.assign(new Error('no answer in time'), { code: 'CONNECT_TIMEOUT' });
-  const timer = setTimeout(() => socket.destroy(late), within);
+  const timer = startTimer(() => socket.destroy(late), within);
   try {
     return await work;
   } catch (error) {
@@ -145,13 +146,13 @@ export async function redial(url: string): Promise<void> {
 }
 
 function breakAll(database: KnownDatabase): void {
-  if (performance.now() - database.brokenAt < BREAK_AT_MOST_EVERY) return;
-  database.brokenAt = performance.now();
+  if (monotonic() - database.brokenAt < BREAK_AT_MOST_EVERY) return;
+  database.brokenAt = monotonic();
   const text = 'the session is read-only, as after a failover: the connection is broken and dialled again';
   // Other statements that wait on these connections fail with the code of the statement that was refused.
   const reason = Object.assign(new Error(text), { code: READ_ONLY });
   // The refused statement gets its own answer before the connections break.
-  setImmediate(() => database.open.forEach((_, socket) => void socket.destroy(reason)));
+  startImmediate(() => database.open.forEach((_, socket) => void socket.destroy(reason)));
 }
 
 /**
@@ -165,7 +166,7 @@ function breakUnused(socket: Socket): void {
     if (socket.bytesWritten === before) socket.destroy(Object.assign(new Error('no session was asked for'), { code: 'UNUSED' }));
   };
   // Behind what the driver has put off: a busy process may reach timers first.
-  const timer = setTimeout(() => setImmediate(() => setImmediate(look)), ASKS_WITHIN);
+  const timer = startTimer(() => startImmediate(() => startImmediate(look)), ASKS_WITHIN);
   socket.once('close', () => clearTimeout(timer));
 }
 
@@ -173,7 +174,7 @@ function breakUnused(socket: Socket): void {
 function brokenSocket(reason: Error): Socket {
   const socket = new Socket();
   refuseLatecomers(socket);
-  setImmediate(() => socket.destroy(reason));
+  startImmediate(() => socket.destroy(reason));
   return socket;
 }
 
@@ -186,7 +187,7 @@ function watch(socket: Socket, answerWithin: Milliseconds, onSilence: () => void
   let read = -1;
   let written = -1;
   let isAsked = false;
-  let since = performance.now();
+  let since = monotonic();
   /** The bytes that had been written when the server last said something: more is written while a query waits. */
   let answered = 0;
   socket.on('data', () => {
@@ -198,13 +199,13 @@ function watch(socket: Socket, answerWithin: Milliseconds, onSilence: () => void
       isAsked = !isAnswered;
       read = socket.bytesRead;
       written = socket.bytesWritten;
-      since = performance.now();
-    } else if (performance.now() - since >= answerWithin) {
+      since = monotonic();
+    } else if (monotonic() - since >= answerWithin) {
       const text = `the database has not answered for ${Math.round(answerWithin / 1_000)} s`;
       socket.destroy(Object.assign(new Error(text), { code: 'NO_ANSWER' }));
-    } else if (socket.bytesWritten !== answered && performance.now() - since >= SILENT) onSilence();
+    } else if (socket.bytesWritten !== answered && monotonic() - since >= SILENT) onSilence();
   };
-  const timer = setInterval(look, Math.min(answerWithin / 8, SILENT / 2));
+  const timer = startInterval(look, Math.min(answerWithin / 8, SILENT / 2));
   timer.unref();
   socket.once('close', () => clearInterval(timer));
 }
@@ -238,7 +239,7 @@ function refuseLatecomers(socket: Socket): void {
       if (socket.listenerCount('error') > 0) emit('error', failure);
     }
     isEnding = true;
-    setImmediate(() => setImmediate(end, values));
+    startImmediate(() => startImmediate(() => end(values)));
     return true;
   }) as typeof socket.emit;
 }

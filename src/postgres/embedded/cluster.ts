@@ -1,6 +1,5 @@
 /** One cluster of the embedded Postgres: making it, opening it, running its programs. */
 import { execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
@@ -20,6 +19,8 @@ import {
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { AppError } from '../../domain/values/errors.ts';
+import { randomBytes } from '../../runtime/random.ts';
+import { wall } from '../../runtime/time.ts';
 import { BARE_ENVIRONMENT, giveTo, type Home, ownerOf, replace } from './files.ts';
 import { openPlain, readOwned } from './owned-file.ts';
 import { SUPERUSER } from './roles.ts';
@@ -128,7 +129,7 @@ async function initialize(home: Home, folder: string, settings: ServerSettings):
 function removeAbandonedDrafts(home: string): void {
   for (const name of readdirSync(home).filter((name) => name.startsWith('postgres.new-'))) {
     const draft = join(home, name);
-    if (Date.now() - statSync(draft).mtimeMs > ABANDONED_DRAFT) rmSync(draft, { recursive: true, force: true });
+    if (wall() - statSync(draft).mtimeMs > ABANDONED_DRAFT) rmSync(draft, { recursive: true, force: true });
   }
 }
 

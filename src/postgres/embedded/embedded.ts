@@ -4,9 +4,9 @@
  * next process finds it. When the server is killed, a process that uses it starts it again.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { delay } from '../../runtime/time.ts';
 import { type Cluster, openCluster, type ServerSettings } from './cluster.ts';
 import { prepareHome } from './files.ts';
 import { daemonUrl, superuserUrl } from './roles.ts';

@@ -1,6 +1,5 @@
 /** Where the embedded Postgres lives on disk: its binaries, who runs it, and folders which that user can enter. */
 import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   cpSync,
@@ -19,6 +18,7 @@ import {
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { AppError } from '../../domain/values/errors.ts';
+import { randomBytes } from '../../runtime/random.ts';
 
 /** A user of this machine. */
 export interface Owner {

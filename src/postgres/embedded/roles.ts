@@ -1,8 +1,8 @@
 /** The logins of the embedded Postgres: the superuser's, for the set-up, and the daemon's, with the rights that the daemon needs. */
 
 import { createHmac } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { delay } from '../../runtime/time.ts';
 import { connect, type Queries } from '../connection/database.ts';
 
 /** The superuser, the first role of the cluster. Only the set-up below, and people, log in as superuser. */

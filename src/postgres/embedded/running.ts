@@ -3,9 +3,9 @@
  * process to leave stops it.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { delay, monotonic } from '../../runtime/time.ts';
 import { openSession, type Session } from '../connection/database.ts';
 import type { Cluster } from './cluster.ts';
 import { lockHolder } from './lock-holder.ts';
@@ -44,7 +44,7 @@ export interface Running {
  * find that server.
  */
 export async function ensureRunning(cluster: Cluster, fixedFolder: string | null, signal?: AbortSignal): Promise<Running> {
-  let deadline = performance.now() + PATIENCE;
+  let deadline = monotonic() + PATIENCE;
   let attempt: StartedServer | null = null;
   let last: Greeting = 'silent';
   const waitsForOthers = untilFree(cluster);
@@ -54,14 +54,14 @@ export async function ensureRunning(cluster: Cluster, fixedFolder: string | null
     if (running !== null) {
       const answer = await meet(cluster, running);
       if (typeof answer !== 'string') return { ...answer, adopted: running.pid !== attempt?.pid };
-      if (answer === 'recovering') deadline = performance.now() + PATIENCE;
+      if (answer === 'recovering') deadline = monotonic() + PATIENCE;
       last = answer;
     } else if (attempt === null || attempt.hasEnded()) {
       await restAfter(attempt);
       if (await waitsForOthers()) continue;
       attempt = await beginAttempt(cluster, fixedFolder);
     }
-    if (performance.now() > deadline) return abandon(attempt, notReady(attempt, last));
+    if (monotonic() > deadline) return abandon(attempt, notReady(attempt, last));
     await delay(LOOK_AGAIN);
   }
 }
@@ -74,8 +74,8 @@ function untilFree(cluster: Cluster): () => Promise<boolean> {
       heldSince = null;
       return false;
     }
-    heldSince ??= performance.now();
-    if (performance.now() - heldSince > HELD_AT_MOST) throw heldElsewhere(cluster);
+    heldSince ??= monotonic();
+    if (monotonic() - heldSince > HELD_AT_MOST) throw heldElsewhere(cluster);
     await delay(HELD_LOOK);
     return true;
   };
@@ -190,9 +190,9 @@ export async function leave(
     await sql.end({ timeout: 0 });
   }
   // The rest of the time is for the end of a server that is killed.
-  const deadline = performance.now() + within * 0.75;
+  const deadline = monotonic() + within * 0.75;
   for (let signalled = false; isServer(cluster, pid); await delay(LOOK_AGAIN)) {
-    if (signalled || performance.now() < deadline) continue;
+    if (signalled || monotonic() < deadline) continue;
     // The server recovers from its log at the next start.
     process.kill(pid, 'SIGQUIT');
     signalled = true;

@@ -3,6 +3,7 @@
 import { monotonicFactory } from 'ulid';
 import { type EventDraft, eventBody } from '../../domain/events/make-event.ts';
 import type { Instant } from '../../domain/values/time.ts';
+import { random } from '../../runtime/random.ts';
 import { columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 
@@ -44,7 +45,7 @@ export interface EventRow {
 }
 
 /** Ids must be unique, not secret; within a millisecond they count up, so their order is the order in which they were made. */
-const nextUlid = monotonicFactory(Math.random);
+const nextUlid = monotonicFactory(random);
 
 /** An id for an event made at a moment. */
 export function newEventId(at: Instant): string {

@@ -1,8 +1,8 @@
 /** The event feed: all events in an order into which nothing is inserted later, page by page. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import type { EventType } from '../../domain/events/system-event-types.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { delay } from '../../runtime/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { firstValue } from '../connection/rows.ts';
 

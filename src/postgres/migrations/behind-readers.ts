@@ -4,9 +4,9 @@
  * the transaction is rolled back, and tried again after a rest in which others go on.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { delay, monotonic, startInterval } from '../../runtime/time.ts';
 import { isLockTimeout, type Queries, type Sql } from '../connection/database.ts';
 import { blockerOf, endText, type LockHolder, sessionText } from '../connection/lock-holder.ts';
 
@@ -42,7 +42,7 @@ export async function migrateBehindReaders<T>(
   work: (tx: Queries, watch: Watch) => Promise<T>,
 ): Promise<T> {
   const { onStep, signal, patience = PATIENCE } = trying;
-  const began = performance.now();
+  const began = monotonic();
   for (let rest = FIRST_REST; ; rest = Math.min(2 * rest, LONGEST_REST)) {
     const watch = watchSession(sql, trying);
     try {
@@ -56,7 +56,7 @@ export async function migrateBehindReaders<T>(
       if (signal?.aborted) throw brokenOff(signal);
       if (!isLockTimeout(error) && !isLockTimeout((error as Error).cause)) throw error;
       const words = wordsOf(watch.blocker);
-      if (performance.now() - began > patience)
+      if (monotonic() - began > patience)
         throw new AppError('conflict', `the schema was not migrated: ${words}`, { cause: error });
       onStep(`${words}; the migration is tried again in ${rest / 1_000} s, and holds up nothing until then`);
     } finally {
@@ -85,12 +85,12 @@ function watchSession(sql: Sql, { signal, onStep }: Trying) {
   let abortedAt: Milliseconds | null = null;
   let lookedAt = 0;
   const look = async (): Promise<void> => {
-    if (signal?.aborted) abortedAt ??= performance.now();
-    if (abortedAt !== null && performance.now() - abortedAt > END_WITHIN) ended.reject(signal?.reason);
-    const isTooSoon = watch.isPatient && abortedAt === null && performance.now() - lookedAt < LOOK_SELDOM;
+    if (signal?.aborted) abortedAt ??= monotonic();
+    if (abortedAt !== null && monotonic() - abortedAt > END_WITHIN) ended.reject(signal?.reason);
+    const isTooSoon = watch.isPatient && abortedAt === null && monotonic() - lookedAt < LOOK_SELDOM;
     if (isAsking || isTooSoon || watch.pid === null) return;
     isAsking = true;
-    lookedAt = performance.now();
+    lookedAt = monotonic();
     try {
       // Again and again: a session that is between two statements is not cancelled.
       if (signal?.aborted) await sql`select pg_cancel_backend(${watch.pid})`;
@@ -106,7 +106,7 @@ function watchSession(sql: Sql, { signal, onStep }: Trying) {
       isAsking = false;
     }
   };
-  const timer = setInterval(look, LOOK_EVERY);
+  const timer = startInterval(look, LOOK_EVERY);
   const onAbort = (): void => void look();
   signal?.addEventListener('abort', onAbort, { once: true });
   const watch = {

@@ -4,9 +4,9 @@
  * and never wait in silence.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { delay, monotonic } from '../../runtime/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { firstRow } from '../connection/rows.ts';
 
@@ -44,7 +44,7 @@ export async function lockMigrations(
     signal,
   }: { own?: Milliseconds; others?: Milliseconds; signal?: AbortSignal | undefined } = {},
 ): Promise<void> {
-  const began = performance.now();
+  const began = monotonic();
   let named: string | null = null;
   for (;;) {
     signal?.throwIfAborted();
@@ -56,7 +56,7 @@ export async function lockMigrations(
       if (words !== named) onStep(`waiting for ${words}, which holds the lock of migrations: another start may be migrating it`);
       named = words;
       const limit = holder.isOwn ? own : others;
-      if (performance.now() - began > limit) throw keptBy(words, holder.pid, limit);
+      if (monotonic() - began > limit) throw keptBy(words, holder.pid, limit);
     }
     await releaseSnapshot(tx);
     await delay(TRY_AGAIN);

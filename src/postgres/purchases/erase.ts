@@ -1,9 +1,9 @@
 /** Erases a purchase with the person's data, and leaves a line that records the erasure without naming the purchase. */
 
 import { createHash } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { withoutPurchase } from '../../domain/events/erased-event.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { delay, monotonic } from '../../runtime/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { holderAmong, type LockHolder } from '../connection/lock-holder.ts';
@@ -83,12 +83,12 @@ export async function erase(
   purchase: Erasable,
   { by, counts, within }: { by: string; counts: ErasedCounts; within: Milliseconds },
 ): Promise<Instant | null> {
-  const deadline = performance.now() + within;
+  const deadline = monotonic() + within;
   for (;;) {
     const [row] = await eraseFree(sql, purchase, { by, counts, mentions: await mentionsOf(sql, purchase) });
     if (row !== undefined) return row.at;
     const [there] = await sql`select from purchase_watch.purchases p where ${sameRow(sql, purchase)}`;
-    if (there === undefined || performance.now() > deadline) return null;
+    if (there === undefined || monotonic() > deadline) return null;
     await delay(LOOK_AGAIN);
   }
 }
@@ -190,7 +190,7 @@ const rewritingMentions = (sql: Queries, { purchaseId }: Erasable, condition: Fr
  * how many; tries again for a while where other statements have them locked.
  */
 export async function eraseMentions(sql: Queries, purchase: Erasable, within: Milliseconds = MENTIONS_WITHIN): Promise<number> {
-  const deadline = performance.now() + within;
+  const deadline = monotonic() + within;
   for (;;) {
     const mentions = await mentionsOf(sql, purchase);
     if (mentions.length === 0) return 0;
@@ -198,7 +198,7 @@ export async function eraseMentions(sql: Queries, purchase: Erasable, within: Mi
       with ${lockingMentions(sql, purchase, mentions)},
       ${rewritingMentions(sql, purchase, sql`not exists (select from mention_busy)`)}
       select from mention_rewritten`;
-    if (rows.length > 0 || performance.now() > deadline) return rows.length;
+    if (rows.length > 0 || monotonic() > deadline) return rows.length;
     await delay(LOOK_AGAIN);
   }
 }

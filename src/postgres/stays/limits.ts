@@ -4,6 +4,7 @@ import { type PollPolicy, policyOf, policyOfSite } from '../../domain/polling/po
 import { autoLimit, configuredLimit, type Dwell, dwellOf, mostLimit, type StuckLimit } from '../../domain/stays/dwell.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { wall } from '../../runtime/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { type DwellRow, readDwell } from './dwell.ts';
 
@@ -79,7 +80,7 @@ export function createStayLimits({ sql, clock, policy }: { sql: Queries; clock: 
 
 /** Limits as a command shows them: read once, by the machine's clock. */
 export async function learnedLimits(sql: Queries, policy: PollPolicy): Promise<StayLimits> {
-  const limits = createStayLimits({ sql, clock: { now: () => Date.now() }, policy });
+  const limits = createStayLimits({ sql, clock: { now: wall }, policy });
   await limits.refresh();
   return limits;
 }

@@ -3,6 +3,7 @@ import type { DoctorBody } from '../../../api/overview/doctor.ts';
 import type { OverviewBody } from '../../../api/overview/overview.ts';
 import type { SystemBody } from '../../../api/overview/system.ts';
 import { counted } from '../../../domain/values/counts.ts';
+import { wall } from '../../../runtime/time.ts';
 import { type Html, html, number } from '../../frame/html.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, action, page } from '../../frame/page-route.ts';
@@ -18,7 +19,7 @@ export const systemPages = [
   page('/system/doctor', (ask) => view(ask, null)),
   action('/system/doctor', async (ask) => {
     const found = await ask.api.send<DoctorBody>('POST', '/v1/doctor', { send: ask.form.send === 'on' });
-    return view({ ...ask, now: Date.now() }, found);
+    return view({ ...ask, now: wall() }, found);
   }),
 ];
 

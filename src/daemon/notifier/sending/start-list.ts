@@ -1,6 +1,7 @@
 /** Subscribers for which attempts may start, in order. Made before the loop that starts attempts and before the parts that fill it. */
 import type { Milliseconds } from '../../../domain/values/time.ts';
 import type { Rest } from '../../../runtime/loops/rest.ts';
+import { startTimer } from '../../../runtime/time.ts';
 import type { Subscriber } from '../subscribers/subscriber.ts';
 
 export type StartList = ReturnType<typeof createStartList>;
@@ -23,7 +24,7 @@ export function createStartList({ wake }: Pick<Rest, 'wake'>) {
     addIn: (subscriber: Subscriber, wait: Milliseconds): void => {
       if (resting.has(subscriber)) return;
       resting.add(subscriber);
-      setTimeout(() => {
+      startTimer(() => {
         resting.delete(subscriber);
         add(subscriber);
       }, wait);

@@ -2,6 +2,7 @@
 
 import type { Instant, Milliseconds } from '../../../domain/values/time.ts';
 import { endUnderWay, noteUnderWay } from '../../../postgres/deliveries/under-way.ts';
+import { startTimer } from '../../../runtime/time.ts';
 import type { Deps } from '../../deps.ts';
 
 export type UnderWayNotes = ReturnType<typeof createUnderWayNotes>;
@@ -38,7 +39,7 @@ export function createUnderWayNotes({ sql, clock, log, replica }: Pick<Deps, 'sq
   };
   const plan = (): void => {
     if (timer !== null || stopped || (attempts.size === 0 && toErase.length === 0)) return;
-    timer = setTimeout(() => {
+    timer = startTimer(() => {
       timer = null;
       writing = write();
     }, SHOWN_AFTER).unref();

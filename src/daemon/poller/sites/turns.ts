@@ -1,5 +1,6 @@
 /** Extra calls that wait for their turn among a site's calls: first come, first served. */
 import type { Milliseconds } from '../../../domain/values/time.ts';
+import { startTimer } from '../../../runtime/time.ts';
 
 /** An empty list of callers. */
 export function createTurns() {
@@ -25,7 +26,7 @@ export function createTurns() {
           resolve(turn);
         };
         const leave = (): void => end(false);
-        const timer = setTimeout(leave, patience);
+        const timer = startTimer(leave, patience);
         signal?.addEventListener('abort', leave);
         line.add(end);
       }),
