@@ -76,8 +76,8 @@ export function keep(engine: Engine): Snapshot {
 export function warmed(engine: Engine, cold: Snapshot): Snapshot {
   const prepared = engine.statements.keep();
   putBack(engine, cold);
-  for (const [rest, name] of prepared) {
-    if (cold.prepared.has(rest)) continue;
+  for (const [rest, name] of prepared.names) {
+    if (cold.prepared.names.has(rest)) continue;
     ask(engine, planning(name, ask(engine, preparing(name, rest))));
   }
   engine.statements.putBack(prepared);

@@ -4,6 +4,7 @@
  */
 
 const PARSE = 0x50;
+const QUERY = 0x51;
 const BIND = 0x42;
 const DESCRIBE = 0x44;
 const CLOSE = 0x43;
@@ -24,8 +25,11 @@ export const text = (...parts: string[]): Buffer => Buffer.from(parts.map((part)
 /** Answered as any message that prepares; costs nearly nothing. */
 const PREPARES_NOTHING = message('P', Buffer.concat([text('', ''), Buffer.alloc(2)]));
 
-/** What the engine has prepared: names by everything of the message that prepared them. */
-export type Prepared = ReadonlyMap<string, string>;
+/** What the engine has prepared: names by everything of the message that prepared them, and how many names it was given ever. */
+export interface Prepared {
+  readonly names: ReadonlyMap<string, string>;
+  readonly made: number;
+}
 
 /** The statements of a connection: the engine's names by those of its own. */
 export type Names = Map<string, string>;
@@ -37,18 +41,20 @@ export class Statements {
   #made = 0;
 
   keep(): Prepared {
-    return new Map(this.#prepared);
+    return { names: new Map(this.#prepared), made: this.#made };
   }
 
   /** The engine is as it was when it had prepared these. */
-  putBack(prepared: Prepared): void {
-    this.#prepared = new Map(prepared);
-    this.#made = prepared.size;
+  putBack({ names, made }: Prepared): void {
+    this.#prepared = new Map(names);
+    this.#made = made;
   }
 
   /** The messages as the engine is to have them. */
   rewrite(batch: readonly Buffer[], names: Names): Buffer[] {
     this.#asked = [];
+    // A connection that prepares a text again after tables have changed gets a statement that knows of the change.
+    if (batch.some(changesTables)) this.#prepared.clear();
     return batch.map((each) => {
       if (each[0] === PARSE) return this.#parse(each, names);
       if (each[0] === BIND) return renamed(each, each.indexOf(0, 5) + 1, names);
@@ -87,6 +93,9 @@ export class Statements {
     for (const failed of this.#asked.slice(count)) if (failed !== null) this.#prepared.delete(failed);
   }
 }
+
+const changesTables = (each: Buffer): boolean =>
+  (each[0] === PARSE || each[0] === QUERY) && /^\s*(?:create|alter|drop)\s/im.test(each.toString('latin1', 5));
 
 /** A message with the engine's name of the statement whose name begins there. */
 function renamed(each: Buffer, from: number, names: Names): Buffer {
