@@ -2,6 +2,7 @@
 
 import { audienceOf } from '../../domain/incidents/audience.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { readOthers } from '../../postgres/incidents/look.ts';
 import { LEASES } from '../../postgres/migrations/names.ts';
 import { type Lease, raiseLease, takeLease } from '../../postgres/shards/leases.ts';
 import { createUsualReader } from '../../postgres/stays/usual.ts';
@@ -42,10 +43,11 @@ export function createJudge(options: JudgeOptions) {
   };
   const alertOthers = async (lease: Lease): Promise<Outcome[]> => {
     const moment: AlertMoment = { now: clock.now(), lease, recipients };
+    const others = await readOthers(sql);
     return [
-      await checkouts.alert(moment),
-      await announcePaidTwice(options, moment),
-      await alertFirstLooks(options, moment),
+      ...(others.checkouts ? [await checkouts.alert(moment)] : []),
+      ...(others.payments ? [await announcePaidTwice(options, moment)] : []),
+      ...(others.firstLooks ? [await alertFirstLooks(options, moment)] : []),
       await digests.alert(moment),
     ];
   };

@@ -47,7 +47,7 @@ const ADVICE = 'no channel for people takes messages, so only the log says this;
 type Checkout = StuckCheckout & { readonly stored: StoredCheckout };
 type Alert = CheckoutAlert<Checkout>;
 
-/** Makes what alerts people of single stuck checkouts. While there are none it costs one query of an index without rows. */
+/** Makes what alerts people of single stuck checkouts. */
 export function createCheckoutAlerts(options: CheckoutAlertsOptions) {
   const { sql, log, meters } = options;
   const plansOf = createPlans(options);

@@ -4,6 +4,7 @@ import type { Incident } from '../../domain/incidents/incident.ts';
 import type { Symptom } from '../../domain/incidents/symptom.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { onlyRow } from '../connection/rows.ts';
 import { endFailuresWithoutPurchases } from '../polling/sites.ts';
 import { loadDetections, loadStays } from '../stays/stays.ts';
 import type { UsualReader } from '../stays/usual.ts';
@@ -30,6 +31,13 @@ async function presentSymptoms(sql: Queries, now: Instant): Promise<Symptom[]> {
   const isOver = symptoms.some(({ kind }) => kind === 'unreachable') && (await endFailuresWithoutPurchases(sql));
   return isOver ? currentSymptoms(sql, now) : symptoms;
 }
+
+/** Whether people may have to be alerted of single checkouts, payments or first looks. Mostly not: then one statement stands for three. */
+export const readOthers = (sql: Queries) =>
+  onlyRow(sql<{ checkouts: boolean; payments: boolean; firstLooks: boolean }[]>`
+    select exists (select from purchase_watch_internal.stuck_alerts where ended_at is null) as checkouts,
+      exists (select from purchase_watch_internal.order_payments where announced_at is null) as payments,
+      exists (select from purchase_watch_internal.sites where first_look_since is not null and first_look_alerted_at is null) as first_looks`);
 
 /** Who is stuck where an alarm is on, the silences, the channels for people, and by incident which of these were alerted of it. */
 export async function readSurroundings(

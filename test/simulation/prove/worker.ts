@@ -3,14 +3,19 @@
  * while no world runs, because nothing but its plan may decide what happens in a world.
  */
 import { readSync, writeFileSync, writeSync } from 'node:fs';
+import { planOf } from '../plan.ts';
 import { enclose } from '../world/process.ts';
+import { warmed } from '../world/snapshot.ts';
 import type { Report, Task } from './processes.ts';
 
 // Who ends the command waits for the world under way.
 process.on('SIGINT', () => undefined);
 const shell = await enclose(0);
 const { migrated, runWorld } = await import('../world.ts');
-const snapshot = await migrated(shell);
+const cold = await migrated(shell);
+// The first world has the engine meet the statements of all others.
+await runWorld(shell, { ...planOf(5), seed: 0 }, cold);
+const snapshot = warmed(shell.engine, cold);
 
 const still = new Int32Array(new SharedArrayBuffer(4));
 /** Waits for the next line; null at the end of the input. */

@@ -1,12 +1,25 @@
 /** A Postgres inside the process (PGlite) behind sockets of the network. Its statements run one after another, each in no time. */
+import { setFlagsFromString } from 'node:v8';
 import { PGlite } from '@electric-sql/pglite';
 import type { Network, SimSocket } from './network.ts';
+import { message, type Names, Statements, text } from './statements.ts';
 import type { Place, Scheduler } from './time.ts';
 
-export type Engine = PGlite;
+export interface Engine {
+  readonly postgres: PGlite;
+  readonly statements: Statements;
+}
+
+/** A world's rows fit into a few megabytes; the memory is copied for each world. */
+const SETTINGS = ['-c', 'shared_buffers=8MB', '-c', 'full_page_writes=off', '-c', 'track_counts=off'];
 
 /** A server that has no tables yet. Takes a second; a process makes one and puts it back for each world. */
-export const startEngine = (): Promise<Engine> => PGlite.create();
+export async function startEngine(): Promise<Engine> {
+  // Otherwise V8 runs most of the engine without optimizing it for a dozen worlds.
+  setFlagsFromString('--wasm-tiering-budget=200000');
+  const postgres = await PGlite.create({ startParams: [...PGlite.defaultStartParams, ...SETTINGS] });
+  return { postgres, statements: new Statements() };
+}
 
 /** The messages of the frontend in a buffer; what is left belongs to a message that is under way. */
 function split(buffer: Buffer): { messages: Buffer[]; rest: Buffer } {
@@ -20,14 +33,6 @@ function split(buffer: Buffer): { messages: Buffer[]; rest: Buffer } {
   }
   return { messages, rest: buffer.subarray(at) };
 }
-
-const message = (type: string, body: Buffer): Buffer => {
-  const head = Buffer.alloc(5);
-  head.write(type);
-  head.writeUInt32BE(4 + body.length, 1);
-  return Buffer.concat([head, body]);
-};
-const text = (...parts: string[]): Buffer => Buffer.from(parts.map((part) => `${part}\0`).join(''));
 
 const AT_START: readonly (readonly [string, string])[] = [
   ['server_version', '18.0'],
@@ -60,8 +65,7 @@ interface Connection {
   readonly socket: SimSocket;
   readonly pid: number;
   readonly channels: Set<string>;
-  /** Prepared statements that end with the connection. */
-  readonly names: Set<string>;
+  readonly names: Names;
   pending: Buffer[];
   rest: Buffer;
   /** Batches run while its transaction was open. */
@@ -73,6 +77,14 @@ interface Connection {
 /** A transaction that says nothing for so long is ended, as by `idle_in_transaction_session_timeout`. */
 const IDLE_WITHIN = 10_000;
 
+/** Has the engine answer messages of the protocol. */
+export function ask({ postgres }: Engine, messages: Buffer): Buffer {
+  const answer: Buffer[] = [];
+  // It answers before it returns, and unlike \`execProtocolRawSync\` it neither reads its own answers nor gathers them for ever.
+  void postgres.execProtocolRawStream(messages, { syncToFs: false, onRawData: (bytes) => answer.push(Buffer.from(bytes)) });
+  return answer.length === 1 ? answer[0]! : Buffer.concat(answer);
+}
+
 /** Serves the engine at these addresses. */
 export function serve(
   engine: Engine,
@@ -83,7 +95,8 @@ export function serve(
 ): Server {
   const connections = new Set<Connection>();
   const line: (Connection | (() => void))[] = [];
-  const exec = (...messages: Buffer[]): Buffer => Buffer.from(engine.execProtocolRawSync(Buffer.concat(messages)));
+  const exec = (...messages: Buffer[]): Buffer => ask(engine, Buffer.concat(messages));
+  const { statements } = engine;
   let holder: Connection | null = null;
   let pids = 100;
   let count = 0;
@@ -111,7 +124,6 @@ export function serve(
       exec(message('Q', text('rollback')));
       holder = null;
     }
-    for (const name of connection.names) exec(message('C', text(`S${name}`)), message('S', Buffer.alloc(0)));
     next();
   };
   /** Runs what waits, in the order in which it came, unless a transaction of another connection is open. */
@@ -141,9 +153,9 @@ export function serve(
     }
     count++;
     for (const each of batch) note(connection, each);
-    const rewritten = batch.map((each) => withPid(each, connection.pid));
-    const answer = exec(...rewritten);
-    const { kept, status } = route(answer);
+    const own = batch.map((each) => withPid(each, connection.pid));
+    const { kept, status, types } = route(exec(...statements.rewrite(own, connection.names)));
+    statements.settle(types);
     holder = status === null || status !== 'I' ? (holder ?? connection) : null;
     if (holder === connection && !server.overlaps) watch(connection);
     if (fate === 'lost after') {
@@ -161,13 +173,15 @@ export function serve(
     });
   };
   /** Takes notifications out of an answer and hands them to who listens. */
-  const route = (answer: Buffer): { kept: Buffer; status: string | null } => {
+  const route = (answer: Buffer): { kept: Buffer; status: string | null; types: number[] } => {
     const kept: Buffer[] = [];
+    const types: number[] = [];
     let status: string | null = null;
     for (let at = 0; at < answer.length; ) {
       const length = 1 + answer.readUInt32BE(at + 1);
       const each = answer.subarray(at, at + length);
       at += length;
+      types.push(each[0]!);
       const type = String.fromCharCode(each[0]!);
       if (type === 'Z') status = String.fromCharCode(each[5]!);
       if (type !== 'A') {
@@ -177,7 +191,7 @@ export function serve(
       const channel = each.toString('utf8', 9, each.indexOf(0, 9));
       for (const { socket, channels, isOver } of connections) if (!isOver && channels.has(channel)) socket.write(each);
     }
-    return { kept: Buffer.concat(kept), status };
+    return { kept: Buffer.concat(kept), status, types };
   };
 
   const accept = (socket: SimSocket): void => {
@@ -185,7 +199,7 @@ export function serve(
       socket,
       pid: pids++,
       channels: new Set(),
-      names: new Set(),
+      names: new Map(),
       pending: [],
       rest: Buffer.alloc(0),
       turns: 0,
@@ -237,7 +251,7 @@ export function serve(
     );
   };
   for (const address of addresses) network.listen(address, accept, place);
-  scheduler.in(place, () => server.run("set timezone = 'UTC'; set datestyle = 'ISO'"));
+  scheduler.in(place, () => server.run("set timezone = 'UTC'; set datestyle = 'ISO'; set plan_cache_mode = force_generic_plan"));
   return server;
 }
 
@@ -249,14 +263,12 @@ export function onlyValue(answer: Buffer): string {
   throw new Error(`no row: ${answer.toString('latin1')}`);
 }
 
-/** The statements that a message prepares, and what it listens to. */
+/** What a message listens to. */
 function note(connection: Connection, each: Buffer): void {
   const type = String.fromCharCode(each[0]!);
   if (type !== 'P' && type !== 'Q') return;
   const body = each.subarray(5);
   const end = body.indexOf(0);
-  const name = type === 'P' ? body.toString('utf8', 0, end) : '';
-  if (name !== '') connection.names.add(name);
   const sql = type === 'P' ? body.toString('utf8', end + 1, body.indexOf(0, end + 1)) : body.toString('utf8', 0, end);
   const listened = /^\s*listen\s+"?([\w.]+)"?/i.exec(sql);
   if (listened !== null) connection.channels.add(listened[1]!);

@@ -1,5 +1,6 @@
 /** All bytes of the engine, kept and put back: memory, files, and which files are open. */
-import type { Engine } from './database.ts';
+import { ask, type Engine } from './database.ts';
+import { type Prepared, planning, preparing } from './statements.ts';
 
 /** What is used of the file system that the engine has in memory (Emscripten's MEMFS). */
 interface Files {
@@ -24,6 +25,7 @@ export interface Snapshot {
   readonly memory: Uint8Array;
   readonly files: Folder;
   readonly streams: readonly (KeptStream | undefined)[];
+  readonly prepared: Prepared;
 }
 interface KeptStream {
   readonly stream: Stream;
@@ -36,8 +38,8 @@ interface File {
 }
 type Folder = Map<string, { readonly node: Node; readonly kept: File | Folder }>;
 
-const moduleOf = (engine: Engine): { HEAPU8: Uint8Array; FS: Files } =>
-  (engine as unknown as { Module: { HEAPU8: Uint8Array; FS: Files } }).Module;
+const moduleOf = ({ postgres }: Engine): { HEAPU8: Uint8Array; FS: Files } =>
+  (postgres as unknown as { Module: { HEAPU8: Uint8Array; FS: Files } }).Module;
 /** Where the engine writes. */
 const WRITTEN = ['pglite', 'dev', 'tmp'];
 const isFolder = (node: Node): boolean => (node.mode & 0o170000) === 0o040000;
@@ -67,11 +69,24 @@ export function keep(engine: Engine): Snapshot {
   const streams = FS.streams.map((stream) =>
     stream ? { stream, fields: { ...stream }, position: stream.shared?.position ?? 0 } : undefined,
   );
-  return { memory: HEAPU8.slice(), files, streams };
+  return { memory: HEAPU8.slice(), files, streams, prepared: engine.statements.keep() };
+}
+
+/** The same database, whose engine has prepared and planned all that it has prepared by now. */
+export function warmed(engine: Engine, cold: Snapshot): Snapshot {
+  const prepared = engine.statements.keep();
+  putBack(engine, cold);
+  for (const [rest, name] of prepared.names) {
+    if (cold.prepared.names.has(rest)) continue;
+    ask(engine, planning(name, ask(engine, preparing(name, rest))));
+  }
+  engine.statements.putBack(prepared);
+  return keep(engine);
 }
 
 /** Puts everything back as it was: bytes of files are written only where they changed. */
-export function putBack(engine: Engine, { memory, files, streams }: Snapshot): void {
+export function putBack(engine: Engine, { memory, files, streams, prepared }: Snapshot): void {
+  engine.statements.putBack(prepared);
   const { HEAPU8, FS } = moduleOf(engine);
   HEAPU8.set(memory);
   HEAPU8.fill(0, memory.length);
