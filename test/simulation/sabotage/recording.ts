@@ -178,10 +178,19 @@ export const RECORDING: readonly Guard[] = [
     name: 'old nudges go before the queue is read',
     promise: 'a purchase that is registered while a shard is taken over is polled at once',
     file: `${WINDOW}/purchase-loader.ts`,
-    from: 'const more = [await loadById(), await nudged.load(owned), await readDue()];',
-    to: `nudged.gained(owned);
+    from: `        await nudged.dropOld();
+        const owned = ownership.owned();
+        if (owned.length === 0) {
+          // Nothing that is due can get room here.
+          for (const window of windows.values()) window.setPressure(false);
+          return false;
+        }
+        const more = [await loadById(), await nudged.load(owned), await readDue()];`,
+    to: `        const owned = ownership.owned();
+        if (owned.length === 0) return false;
         const more = [await loadById(), await readDue()];
-        await nudged.dropOld();`,
+        await nudged.dropOld();
+        more.push(await nudged.load(owned));`,
   },
   {
     name: 'sweep of the poller',

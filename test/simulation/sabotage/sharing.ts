@@ -127,9 +127,10 @@ export const SHARING: readonly Guard[] = [
   {
     name: 'a database that went back is noticed',
     promise: 'after a failover that lost writes, purchases and events are as the database has them',
-    file: 'src/domain/replicas/database-change.ts',
-    from: "if (number === null) return { isOther: true, note: 'went_back' };",
-    to: '',
+    file: REPLICAS,
+    from: `where \${confirmed}::bigint = 0
+        or exists (select from purchase_watch_internal.renewals where replica = \${id} and number >= \${confirmed}::bigint)`,
+    to: 'where ${confirmed}::bigint >= 0',
   },
   {
     name: 'epochs skip ahead when the database went back',
