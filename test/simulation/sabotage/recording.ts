@@ -220,13 +220,11 @@ export const RECORDING: readonly Guard[] = [
   {
     name: 'an answer about a lost shard is dropped',
     promise: 'a poll of a shard that was given away changes nothing',
-    file: 'src/daemon/poller/polls.ts',
-    from: `    if (entry.gone) {
-      ownership.end(shard, entry.epoch);
-      return;
-    }
-`,
-    to: '',
+    file: 'src/daemon/poller/recorder.ts',
+    from: `const live = polls.filter((poll) => !poll.entry.gone);
+    if (live.length === 0) {`,
+    to: `const live = polls;
+    if (live.length === 0) {`,
   },
   {
     name: 'time of a purchase never runs backwards',

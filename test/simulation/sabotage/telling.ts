@@ -11,7 +11,7 @@ const ATTEMPTS = 'src/daemon/notifier/sending/attempts.ts';
 export const TELLING: readonly Guard[] = [
   {
     name: 'one delivery of a purchase at a time',
-    promise: 'a receiver gets the events of a purchase in order',
+    promise: 'no event is on its way to a receiver twice at a time',
     file: QUEUE,
     from: 'if (lane.sending === 0) ready.add(lane);',
     to: 'ready.add(lane);',
