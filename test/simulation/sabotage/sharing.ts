@@ -52,11 +52,11 @@ export const SHARING: readonly Guard[] = [
     to: 'set owner = ${replica}, epoch = epoch from locked',
   },
   {
-    name: 'a shard of a living replica is not taken',
-    promise: 'a shard has one owner at a time',
+    name: 'a shard of a replica that is leaving is not taken',
+    promise: 'a shard has one owner at a time, also while a daemon is stopped',
     file: REPLICAS,
     from: 'where (s.owner is null or not exists (select from purchase_watch_internal.replicas r where r.id = s.owner))',
-    to: 'where s.owner is distinct from ${replica}',
+    to: 'where (s.owner is null or not exists (select from purchase_watch_internal.replicas r where r.id = s.owner and not r.leaving))',
   },
   {
     name: 'a replica without a row takes nothing',
@@ -118,11 +118,11 @@ export const SHARING: readonly Guard[] = [
     to: 'if (isUnsure && replica === LEASES.judge) await raiseLease(sql, { name: LEASES.judge, replica });',
   },
   {
-    name: 'a lease of a living replica is not taken',
-    promise: 'one replica judges at a time',
+    name: 'a lease of a replica that is leaving is not taken',
+    promise: 'one replica judges at a time, also while a daemon is stopped',
     file: LEASES,
     from: '(l.owner is null or not exists (select from purchase_watch_internal.replicas o where o.id = l.owner))',
-    to: '(l.owner is distinct from ${replica})',
+    to: '(l.owner is null or not exists (select from purchase_watch_internal.replicas o where o.id = l.owner and not o.leaving))',
   },
   {
     name: 'a database that went back is noticed',
