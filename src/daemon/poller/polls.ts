@@ -78,11 +78,7 @@ export function createPolls(options: PollsOptions) {
 
   const conclude = (answered: Answered, invoice: InvoiceSeen | null): void => {
     const { entry, seen } = answered;
-    const { site, shard } = entry.purchase;
-    if (entry.gone) {
-      ownership.end(shard, entry.epoch);
-      return;
-    }
+    const { site } = entry.purchase;
     const began = traces === null ? 0 : monotonic();
     const { outcome, askedAt, now } = decided(options, answered, invoice);
     traces?.decided(entry, outcome, began);
