@@ -24,6 +24,8 @@ let moves = new Uint32Array(PURCHASES);
 const firsts = new Map<number, number>();
 let settings: ServiceSettings = { changeEvery: 0, note: false };
 let changes: Sighting[] = [];
+/** Purchases that are in another state since their last poll. */
+const moved = new Set<number>();
 let answered = 0;
 
 const STATUS = `{"PurchaseId":"${purchaseId(0)}","State":0,"Description":"Two shirts and a pair of shoes","Price":249.50,
@@ -56,6 +58,8 @@ function poll(index: number): number {
   answered += 1;
   polls[index]! += 1;
   if (note && polls[index] === 1) firsts.set(index, machineTime());
+  if (moved.size > 0 && moved.delete(index))
+    changes.push({ index, state: CYCLE[moves[index]! % CYCLE.length]!, at: machineTime() });
   if (changeEvery > 0 && (polls[index]! + index) % changeEvery === 0) {
     moves[index]! += 1;
     const state = CYCLE[moves[index]! % CYCLE.length]!;
@@ -119,6 +123,13 @@ server.listen(0, '127.0.0.1', () => {
       moves = new Uint32Array(PURCHASES);
       changes = [];
       firsts.clear();
+    },
+    /** So many purchases, from a number on, are in their next state from now on, however often they are polled. */
+    move: ({ from, count }: { from: number; count: number }) => {
+      for (let index = from; index < from + count; index++) {
+        moves[index]! += 1;
+        moved.add(index);
+      }
     },
     answered: () => answered,
     changes: () => changes,
