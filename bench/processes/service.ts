@@ -24,8 +24,6 @@ let moves = new Uint32Array(PURCHASES);
 const firsts = new Map<number, number>();
 let settings: ServiceSettings = { changeEvery: 0, note: false };
 let changes: Sighting[] = [];
-/** Purchases that are in another state since their last poll. */
-const moved = new Set<number>();
 let answered = 0;
 
 const STATUS = `{"PurchaseId":"${purchaseId(0)}","State":0,"Description":"Two shirts and a pair of shoes","Price":249.50,
@@ -58,8 +56,6 @@ function poll(index: number): number {
   answered += 1;
   polls[index]! += 1;
   if (note && polls[index] === 1) firsts.set(index, machineTime());
-  if (moved.size > 0 && moved.delete(index))
-    changes.push({ index, state: CYCLE[moves[index]! % CYCLE.length]!, at: machineTime() });
   if (changeEvery > 0 && (polls[index]! + index) % changeEvery === 0) {
     moves[index]! += 1;
     const state = CYCLE[moves[index]! % CYCLE.length]!;
@@ -124,12 +120,9 @@ server.listen(0, '127.0.0.1', () => {
       changes = [];
       firsts.clear();
     },
-    /** So many purchases, from a number on, are in their next state from now on, however often they are polled. */
-    move: ({ from, count }: { from: number; count: number }) => {
-      for (let index = from; index < from + count; index++) {
-        moves[index]! += 1;
-        moved.add(index);
-      }
+    /** The first so many purchases are in their next state from now on, however often they are polled. */
+    move: (count: number) => {
+      for (let index = 0; index < count; index++) moves[index]! += 1;
     },
     answered: () => answered,
     changes: () => changes,

@@ -1,9 +1,8 @@
-/** Those who do the same work on one Postgres: each with a process, a database, a receiver and purchases of its own. */
-import { setTimeout as delay } from 'node:timers/promises';
+/** Those who do the same work, one after the other: each with a process, a database and a receiver of its own. */
 import { findNamed, requestPolls } from '../../../src/postgres/purchases/many.ts';
 import { type Database, IN_FLIGHT, type Lab, type Part, SECRET, webhookTo } from '../../lab.ts';
 import { until } from '../../measure.ts';
-import { machineTime, purchaseId } from '../../processes/messages.ts';
+import { purchaseId } from '../../processes/messages.ts';
 import { seed } from '../../seed.ts';
 import type { PeerSettings } from '../settings.ts';
 import { createShop } from '../shop.ts';
@@ -12,8 +11,6 @@ import { createShop } from '../shop.ts';
 export const PURCHASES = 500;
 /** Nothing is due before the bench makes it due. */
 const HOUR = 3_600_000;
-/** How many numbers of purchases each has for itself; the history has those below. */
-const RANGE = 1 << 20;
 /** Without it the driver of the peers waits for ever for an answer that is lost. */
 const QUERY_TIMEOUT = 10_000;
 /** What a receiver takes for a webhook, so that some are under way at any moment. */
@@ -22,12 +19,12 @@ const ANSWERS_AFTER = 20;
 const SETTLED = 200_000;
 
 /** What each of them does in its own way. */
-interface Kind {
+export interface Kind {
   readonly name: string;
-  open(lab: Lab, from: number): Promise<Database>;
+  open(lab: Lab): Promise<Database>;
   start(lab: Lab, given: Given): Promise<Part>;
   /** Makes all purchases due that wait for their next poll. */
-  makeDue(database: Database, from: number): Promise<unknown>;
+  makeDue(database: Database): Promise<unknown>;
   /** What a database of months holds: a million rows of what is done, as far as it keeps them. */
   addHistory(database: Database): Promise<unknown>;
 }
@@ -40,17 +37,17 @@ interface Given {
 
 const daemon: Kind = {
   name: 'purchase-watch',
-  open: async (lab, from) => {
+  open: async (lab) => {
     const database = await lab.database();
-    await seed(database.sql, { count: PURCHASES, from, dueEach: 0 });
+    await seed(database.sql, { count: PURCHASES, dueEach: 0 });
     return database;
   },
   start: async (lab, { database, receiver }) => {
     const env = { ...(await webhookTo(receiver)), CHECKOUT_TIMEOUT: '10s' };
     return (await lab.daemon(database, { every: HOUR, env })).daemon;
   },
-  makeDue: async ({ sql }, from) => {
-    const names = Array.from({ length: PURCHASES }, (_, index) => ({ site: 'default', purchaseId: purchaseId(from + index) }));
+  makeDue: async ({ sql }) => {
+    const names = Array.from({ length: PURCHASES }, (_, index) => ({ site: 'default', purchaseId: purchaseId(index) }));
     await requestPolls(sql, await findNamed(sql, names));
   },
   addHistory: ({ sql }) =>
@@ -61,7 +58,7 @@ const daemon: Kind = {
         with purchase as (
           insert into purchase_watch.purchases (purchase_id, site, status, state, state_since, seen_at, last_polled_at, polls, sequence, ended_at, shard)
           select '00000000-0000-4000-8000-' || lpad(to_hex(i), 12, '0'), 'default', 'settled', 2, now(), now(), now(), 4, 1, now(), i % 64
-          from generate_series(1, ${SETTLED}::integer) as i returning id, shard),
+          from generate_series(${PURCHASES}::integer, ${PURCHASES + SETTLED}::integer) as i returning id, shard),
         transition as (
           insert into purchase_watch_internal.purchase_transitions (purchase, sequence, to_state, not_after) select id, 1, 2, now() from purchase),
         details as (insert into purchase_watch_internal.purchase_details (purchase, fields) select id, '{"Price":249.50}' from purchase),
@@ -76,9 +73,9 @@ const daemon: Kind = {
 function peer(name: string, file: URL, jobs: { readonly makeDue: string; readonly history: string | null }): Kind {
   return {
     name,
-    open: async (lab, from) => {
+    open: async (lab) => {
       const database = await lab.database({ empty: true });
-      await createShop(database, { from, count: PURCHASES });
+      await createShop(database, { from: 0, count: PURCHASES });
       return database;
     },
     start: async (lab, { database, receiver, resumes }) => {
@@ -105,13 +102,13 @@ function peer(name: string, file: URL, jobs: { readonly makeDue: string; readonl
     addHistory: async ({ sql }) => {
       await sql`
         insert into shop.purchases (id, state, due_at)
-        select ('00000000-0000-4000-8000-' || lpad(to_hex(i), 12, '0'))::uuid, 2, 'infinity' from generate_series(1, ${SETTLED}::integer) as i`;
+        select ('00000000-0000-4000-8000-' || lpad(to_hex(i), 12, '0'))::uuid, 2, 'infinity' from generate_series(${PURCHASES}::integer, ${PURCHASES + SETTLED}::integer) as i`;
       if (jobs.history !== null) await sql.unsafe(jobs.history);
     },
   };
 }
 
-const KINDS: readonly Kind[] = [
+export const KINDS: readonly Kind[] = [
   daemon,
   peer('pg-boss', new URL('../processes/pg-boss.ts', import.meta.url), {
     makeDue: `update pgboss.job set start_after = now() where name = 'poll' and state = 'created'`,
@@ -129,31 +126,24 @@ const KINDS: readonly Kind[] = [
 ];
 
 export interface Contender {
-  readonly name: string;
   readonly database: Database;
   readonly receiver: Part;
-  /** The number of its first purchase. */
-  readonly from: number;
-  /** How often its process ended by itself. */
-  exits(): number;
-  /** Kills its process, and starts another one after a second. */
-  crash(): Promise<void>;
-  /** When it was started again after `crash`, in machine time; null: it was not. */
-  restartedAt(): number | null;
+  kill(): Promise<void>;
+  /** Starts the process again after `kill`. */
+  start(): Promise<void>;
   /** Starts the process again if it ended by itself, as whatever supervises it would. */
   supervise(): Promise<void>;
+  /** How often it ended by itself. */
+  exits(): number;
   makeDue(): Promise<unknown>;
   addHistory(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Opens all contenders; their processes reach Postgres at the port of a line that can be spoiled. */
-export function openContenders(lab: Lab, port: string): Promise<Contender[]> {
-  return Promise.all(KINDS.map((kind, index) => openContender(lab, { kind, port, from: (index + 1) * RANGE })));
-}
-
-async function openContender(lab: Lab, { kind, port, from }: { kind: Kind; port: string; from: number }): Promise<Contender> {
-  const database = await kind.open(lab, from);
+/** Opens a contender, whose process reaches Postgres at the port of a line that can be spoiled. */
+export async function openContender(lab: Lab, kind: Kind, port: string): Promise<Contender> {
+  await lab.service.ask('reset');
+  const database = await kind.open(lab);
   const url = new URL(database.url);
   url.port = port;
   const receiver = await lab.start('receiver');
@@ -162,32 +152,25 @@ async function openContender(lab: Lab, { kind, port, from }: { kind: Kind; port:
   const start = (resumes: boolean) => kind.start(lab, { database: { ...database, url: url.href }, receiver, resumes });
   let part = await start(false);
   let exits = 0;
-  let restartedAt: number | null = null;
+  const startAgain = async (): Promise<void> => {
+    part = await start(true);
+  };
   return {
-    name: kind.name,
     database,
     receiver,
-    from,
-    exits: () => exits,
-    crash: async () => {
-      await part.kill();
-      await delay(1_000);
-      restartedAt = machineTime();
-      part = await start(true);
-    },
-    restartedAt: () => restartedAt,
+    kill: () => part.kill(),
+    start: startAgain,
     supervise: async () => {
-      if (
-        await part.usage().then(
-          () => true,
-          () => false,
-        )
-      )
-        return;
+      const runs = await part.usage().then(
+        () => true,
+        () => false,
+      );
+      if (runs) return;
       exits += 1;
-      part = await start(true);
+      await startAgain();
     },
-    makeDue: () => kind.makeDue(database, from),
+    exits: () => exits,
+    makeDue: () => kind.makeDue(database),
     addHistory: async () => {
       await kind.addHistory(database);
       await database.sql`vacuum analyze`;

@@ -1,4 +1,4 @@
-/** The faults and pressures that benches of Postgres queues publish, made for all contenders at the same moment. */
+/** The faults and pressures that benches of Postgres queues publish. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KillablePostgres } from '../../../test/support/killable-postgres.ts';
 import type { Fault, Wire } from '../../../test/support/wire.ts';
@@ -7,16 +7,16 @@ import { type Contender, PURCHASES } from './contenders.ts';
 
 export interface World {
   readonly postgres: KillablePostgres;
-  /** Between the contenders' processes and Postgres. */
+  /** Between the contender's process and Postgres. */
   readonly wire: Wire;
-  readonly contenders: readonly Contender[];
+  readonly contender: Contender;
 }
 
 export interface Scenario {
   readonly name: string;
   /** Begins before all purchases change, or while their webhooks are sent. */
   readonly begins: 'before' | 'amid';
-  /** How long it lasts; null: until all webhooks of the waves are there. */
+  /** How long it lasts; null: until all webhooks of the changes are there. */
   readonly ms: number | null;
   /** How often all purchases change meanwhile. */
   readonly waves: number;
@@ -24,9 +24,9 @@ export interface Scenario {
   strike(world: World): Promise<() => Promise<unknown>>;
 }
 
-const WAITS_FOR_NOTHING = async () => {};
+const NOTHING_TO_END = async () => {};
 
-/** All sessions of a database that are not the bench's. */
+/** Ends any session of the database that is not the bench's. */
 const END_ONE_SESSION = `
   select pg_terminate_backend(pid) from (
     select pid from pg_stat_activity where datname = current_database() and application_name <> 'bench' order by random() limit 1) one`;
@@ -39,105 +39,88 @@ const onWire =
   };
 
 export const SCENARIOS: readonly Scenario[] = [
-  { name: 'nothing', begins: 'before', ms: null, waves: 1, strike: async () => WAITS_FOR_NOTHING },
+  { name: 'no fault', begins: 'before', ms: null, waves: 1, strike: async () => NOTHING_TO_END },
   {
-    name: 'process killed at work',
+    name: 'process killed, and started again after 1 s',
     begins: 'amid',
     ms: 0,
     waves: 1,
-    strike: async ({ contenders }) => {
-      await Promise.all(
-        contenders.map(async (contender) => {
-          await haveSent([contender], PURCHASES * 1.25);
-          await contender.crash();
-        }),
-      );
-      return WAITS_FOR_NOTHING;
+    strike: async ({ contender }) => {
+      await contender.kill();
+      await delay(1_000);
+      return contender.start;
     },
   },
   {
-    name: 'Postgres killed',
+    name: 'Postgres killed, and started again after 5 s',
     begins: 'amid',
-    ms: 5_000,
+    ms: 0,
     waves: 1,
     strike: async ({ postgres }) => {
       await postgres.kill();
-      return postgres.restart;
+      await delay(5_000);
+      // It takes connections again.
+      await postgres.restart();
+      return NOTHING_TO_END;
     },
   },
   {
-    name: 'sessions ended',
+    name: 'one session of Postgres ended four times a second, for 5 s',
     begins: 'amid',
     ms: 5_000,
     waves: 1,
-    strike: async ({ contenders }) => {
+    strike: async ({ contender: { database } }) => {
       const ending = new AbortController();
-      const loops = contenders.map(async ({ database }) => {
-        while (!ending.signal.aborted) {
-          await database.sql.unsafe(END_ONE_SESSION);
-          await delay(250);
-        }
-      });
+      const loop = async (): Promise<void> => {
+        for (; !ending.signal.aborted; await delay(250)) await database.sql.unsafe(END_ONE_SESSION);
+      };
+      const over = loop();
       return () => {
         ending.abort();
-        return Promise.all(loops);
+        return over;
       };
     },
   },
-  { name: 'line held', begins: 'amid', ms: 8_000, waves: 1, strike: onWire({ kind: 'held' }) },
-  { name: 'line swallows', begins: 'amid', ms: 8_000, waves: 1, strike: onWire({ kind: 'black hole' }) },
-  { name: 'slow database', begins: 'before', ms: null, waves: 1, strike: onWire({ kind: 'latency', ms: 20 }) },
+  { name: 'line to Postgres holds all for 8 s', begins: 'amid', ms: 8_000, waves: 1, strike: onWire({ kind: 'held' }) },
+  { name: 'line to Postgres swallows all for 8 s', begins: 'amid', ms: 8_000, waves: 1, strike: onWire({ kind: 'black hole' }) },
+  { name: 'Postgres 40 ms away', begins: 'before', ms: null, waves: 1, strike: onWire({ kind: 'latency', ms: 20 }) },
   {
-    name: 'one webhook refused',
+    name: 'one webhook refused for 8 s',
     begins: 'before',
     ms: 8_000,
     waves: 1,
-    strike: async ({ contenders }) => {
-      await Promise.all(contenders.map(({ receiver, from }) => receiver.ask('refuseOnly', purchaseId(from + 7))));
-      return () => Promise.all(contenders.map(({ receiver }) => receiver.ask('refuseOnly', null)));
+    strike: async ({ contender: { receiver } }) => {
+      await receiver.ask('refuseOnly', purchaseId(PURCHASES / 2));
+      return () => receiver.ask('refuseOnly', null);
     },
   },
   {
-    name: 'long transaction',
+    name: 'a transaction stays open',
     begins: 'before',
     ms: null,
     waves: 5,
-    strike: async ({ contenders }) => {
-      const ending = Promise.withResolvers<void>();
-      const held = contenders.map(({ database }) => {
-        const begun = Promise.withResolvers<void>();
-        const over = database.sql.begin(async (tx) => {
-          await tx`select pg_current_xact_id()`;
-          begun.resolve();
-          await ending.promise;
-        });
-        over.catch(begun.reject);
-        return { begun: begun.promise, over };
+    strike: async ({ contender: { database } }) => {
+      const [begun, ending] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const over = database.sql.begin(async (tx) => {
+        await tx`select pg_current_xact_id()`;
+        begun.resolve();
+        await ending.promise;
       });
-      await Promise.all(held.map(({ begun }) => begun));
+      await Promise.race([begun.promise, over]);
       return () => {
         ending.resolve();
-        return Promise.all(held.map(({ over }) => over));
+        return over;
       };
     },
   },
   {
-    name: 'full tables',
+    name: 'a million rows of what is done',
     begins: 'before',
     ms: null,
     waves: 1,
-    strike: async ({ contenders }) => {
-      await Promise.all(contenders.map((contender) => contender.addHistory()));
-      return WAITS_FOR_NOTHING;
+    strike: async ({ contender }) => {
+      await contender.addHistory();
+      return NOTHING_TO_END;
     },
   },
 ];
-
-/** Waits until one of these has so many webhooks. */
-export async function haveSent(contenders: readonly Contender[], count: number): Promise<void> {
-  for (;;) {
-    const noted = await Promise.all(contenders.map(({ receiver }) => receiver.ask<number>('noted')));
-    if (noted.some((each) => each >= count)) return;
-    await delay(5);
-  }
-}

@@ -8,17 +8,19 @@ import type { Bench } from '../../bench.ts';
 import { tally } from '../../deliver/tally.ts';
 import { type Lab, openLab } from '../../lab.ts';
 import { machineTime, type Receipt } from '../../processes/messages.ts';
-import type { Row } from '../../report.ts';
-import { type Contender, openContenders, PURCHASES } from './contenders.ts';
-import { haveSent, SCENARIOS, type Scenario, type World } from './scenarios.ts';
+import { type Row, shownWithUnit } from '../../report.ts';
+import { type Contender, KINDS, openContender, PURCHASES } from './contenders.ts';
+import { SCENARIOS, type Scenario, type World } from './scenarios.ts';
 
 /** What does not come while no webhook comes for so long is missing … */
-const PATIENCE = 30_000;
+const PATIENCE = 25_000;
 /** … and after the last change. */
 const PATIENCE_AT_THE_END = 10_000;
 /** The share of the first webhooks that must be there before a fault strikes amid them. */
 const AMID = 0.05;
-const IDLE = 30_000;
+const IDLE = 20_000;
+/** What follows work, such as counts and statistics, is written within it. */
+const AT_REST_AFTER = 15_000;
 /** Sessions of Postgres hand in what they counted within a second. */
 const COUNTED_AFTER = 1_500;
 
@@ -33,16 +35,16 @@ export const yardstick: Bench = async (_lab, { quick, say }) => {
       await sql`create extension pg_stat_statements`;
       await lab.service.ask('set', { changeEvery: 0, note: false });
       for (const scenario of quick ? SCENARIOS.slice(0, 3) : SCENARIOS) {
-        say(scenario.name);
-        await lab.service.ask('reset');
-        const wire = await startWire(postgres.url);
-        const contenders = await openContenders(lab, new URL(wire.url).port);
-        const world: World = { postgres, wire, contenders };
-        const found = await run(lab, sql, scenario, world);
-        for (const { what, value, unit } of found) say(`  ${what}: ${value.toFixed(1)} ${unit}`);
-        rows.push(...found.map((row) => ({ ...row, what: `${scenario.name}: ${row.what}` })));
-        await Promise.all(contenders.map((contender) => contender.close()));
-        await wire.stop();
+        for (const kind of KINDS) {
+          const wire = await startWire(postgres.url);
+          const contender = await openContender(lab, kind, new URL(wire.url).port);
+          const found = await run(lab, sql, scenario, { postgres, wire, contender });
+          await contender.close();
+          await wire.stop();
+          const named = found.map((row) => ({ ...row, what: `${scenario.name}: ${kind.name}, ${row.what}` }));
+          for (const row of named) say(`${row.what}: ${shownWithUnit(row)}`);
+          rows.push(...named);
+        }
       }
     } finally {
       await sql.end({ timeout: 1 });
@@ -54,58 +56,53 @@ export const yardstick: Bench = async (_lab, { quick, say }) => {
   const named = ['pg-boss', 'graphile-worker', 'pg'].map((name) => `${name} ${versions.get(name)}`);
   return {
     bench: 'yardstick',
-    how: `${PURCHASES} purchases each, all at the same time on one Postgres 15; ${named.join(', ')}; Node ${process.version}; ${new Date().toISOString().slice(0, 10)}`,
+    how: `${PURCHASES} purchases each, one contender after the other on Postgres 15; ${named.join(', ')}; Node ${process.version}; ${new Date().toISOString().slice(0, 10)}`,
     rows,
   };
 };
 
 /** A scenario from the first change, which warms up, to the last, which shows whether all work goes on. */
 async function run(lab: Lab, sql: Sql, scenario: Scenario, world: World): Promise<Row[]> {
-  const { contenders } = world;
+  const { contender } = world;
+  const { receiver } = contender;
+  const { ms } = scenario;
   let waves = 0;
   const change = async (): Promise<number> => {
     waves += 1;
-    for (const { from } of contenders) await lab.service.ask('move', { from, count: PURCHASES });
+    await lab.service.ask('move', PURCHASES);
     const at = machineTime();
-    await Promise.all(contenders.map((contender) => contender.makeDue()));
+    await contender.makeDue();
     return at;
   };
-  const settle = (ms: number): Promise<unknown> =>
-    Promise.all(contenders.map((contender) => arrive(contender, waves * PURCHASES, ms)));
+  const settle = (patience: number): Promise<void> => arrive(contender, waves * PURCHASES, patience);
 
   await change();
   await settle(PATIENCE);
-  const before = await deadRows(contenders);
+  const before = await deadRows(contender);
   let end = scenario.begins === 'before' ? await scenario.strike(world) : null;
   const changed: number[] = [];
   for (let wave = 0; wave < scenario.waves; wave++) {
     changed.push(await change());
-    if (scenario.ms === null) await settle(PATIENCE);
+    if (ms === null) await settle(PATIENCE);
   }
-  if (end === null) {
-    await haveSent(contenders, PURCHASES * (1 + AMID));
-    end = await scenario.strike(world);
+  while (end === null) {
+    if ((await receiver.ask<number>('noted')) > PURCHASES * (1 + AMID)) end = await scenario.strike(world);
+    else await delay(2);
   }
-  const dead = scenario.ms === null ? await deadRows(contenders) : [];
-  const idle = scenario.name === 'nothing' ? await idling(sql, contenders) : [];
-  if (scenario.ms !== null) await delay(scenario.ms);
+  const more = scenario.waves === 1 ? [] : [await growth(contender, before, scenario.waves * PURCHASES)];
+  if (scenario.name === 'no fault') more.push(...(await idling(sql, contender)));
+  await delay(ms ?? 0);
+  const mended = machineTime();
   await end();
-  const mending = machineTime();
-  if (scenario.ms !== null) await settle(PATIENCE);
+  if (ms !== null) await settle(PATIENCE);
   await change();
   await settle(PATIENCE_AT_THE_END);
-  const found = await Promise.all(
-    contenders.map(async (contender, at): Promise<Row[]> => {
-      const receipts = await contender.receiver.ask<Receipt[]>('receipts');
-      const growth = (dead[at]! - before[at]!) / (scenario.waves * PURCHASES);
-      const more: Row[] = scenario.waves > 1 ? [{ what: 'dead rows for each change', value: growth, unit: '' }] : [];
-      return [...outcome(contender, receipts, { scenario, waves, changed, mending }), ...more].map((row) => ({
-        ...row,
-        what: `${contender.name}, ${row.what}`,
-      }));
-    }),
-  );
-  return [...found.flat(), ...idle];
+  const receipts = await receiver.ask<Receipt[]>('receipts');
+  return [
+    ...outcome(receipts, { scenario, waves, changed, mended }),
+    { what: 'process ended', value: contender.exits(), unit: '' },
+    ...more,
+  ];
 }
 
 /** Waits until so many different webhooks are there, or none comes for a while; its process is started again when it ends. */
@@ -129,17 +126,13 @@ interface Course {
   readonly waves: number;
   /** When they changed while the scenario went on. Machine times, as the next one. */
   readonly changed: readonly number[];
-  readonly mending: number;
+  readonly mended: number;
 }
 
-function outcome(
-  { from, exits, restartedAt }: Contender,
-  receipts: readonly Receipt[],
-  { scenario, waves, changed, mending }: Course,
-): Row[] {
+function outcome(receipts: readonly Receipt[], { scenario, waves, changed, mended }: Course): Row[] {
+  // The first of each purchase is that of the state in which it begins.
   const expected = Array.from({ length: PURCHASES * waves }, (_, at) => ({
-    index: from + (at % PURCHASES),
-    // The first is that of the state in which each purchase begins.
+    index: at % PURCHASES,
     sequence: 2 + Math.floor(at / PURCHASES),
   }));
   const { lost, repeats, overtaken } = tally(expected, receipts);
@@ -147,7 +140,6 @@ function outcome(
     { what: 'missing', value: lost, unit: '' },
     { what: 'repeated', value: repeats, unit: '' },
     { what: 'out of order', value: overtaken, unit: '' },
-    { what: 'process ended', value: exits(), unit: '' },
   ];
   const lastOf = (wave: number): number | null => {
     const firsts = new Map<number, number>();
@@ -159,46 +151,42 @@ function outcome(
   };
   if (scenario.ms === null) {
     seconds('all there after', changed[0]!, lastOf(0));
-    if (scenario.waves > 1) seconds('all there after, last', changed.at(-1)!, lastOf(scenario.waves - 1));
+    if (scenario.waves > 1) seconds('all there after, fifth time', changed.at(-1)!, lastOf(scenario.waves - 1));
   } else {
-    const since = restartedAt() ?? mending;
-    seconds('first after', since, receipts.find(({ at }) => at > since)?.at);
-    seconds('all there after', since, lastOf(0));
+    seconds('first after', mended, receipts.find(({ at }) => at > mended)?.at);
+    seconds('all there after', mended, lastOf(0));
   }
   return rows;
 }
 
-async function deadRows(contenders: readonly Contender[]): Promise<number[]> {
+async function deadRows({ database }: Contender): Promise<number> {
   await delay(COUNTED_AFTER);
-  return Promise.all(
-    contenders.map(async ({ database }) => {
-      const rows = await database.sql<
-        { count: number }[]
-      >`select coalesce(sum(n_dead_tup), 0)::float8 as count from pg_stat_user_tables`;
-      return rows[0]?.count ?? Number.NaN;
-    }),
-  );
+  const [row] = await database.sql<[{ count: number }]>`select sum(n_dead_tup)::float8 as count from pg_stat_user_tables`;
+  return row.count;
 }
 
+const growth = async (contender: Contender, before: number, changes: number): Promise<Row> => ({
+  what: 'dead rows for each change',
+  value: ((await deadRows(contender)) - before) / changes,
+  unit: '',
+});
+
 /** Statements and bytes of the log ahead in a minute without work. */
-async function idling(sql: Sql, contenders: readonly Contender[]): Promise<Row[]> {
-  const read = () =>
-    Promise.all(
-      contenders.map(async ({ database }) => {
-        const [row] = await sql<[{ calls: number; bytes: number }]>`
-          select coalesce(sum(s.calls), 0)::float8 as calls, coalesce(sum(s.wal_bytes), 0)::float8 as bytes
-          from pg_stat_statements s join pg_database d on d.oid = s.dbid
-          where d.datname = ${new URL(database.url).pathname.slice(1)}`;
-        return row;
-      }),
-    );
-  await delay(5_000);
+async function idling(sql: Sql, { database }: Contender): Promise<Row[]> {
+  const read = async () => {
+    const [row] = await sql<[{ calls: number; bytes: number }]>`
+      select sum(s.calls)::float8 as calls, sum(s.wal_bytes)::float8 as bytes
+      from pg_stat_statements s join pg_database d on d.oid = s.dbid
+      where d.datname = ${new URL(database.url).pathname.slice(1)}`;
+    return row;
+  };
+  await delay(AT_REST_AFTER);
   const before = await read();
   await delay(IDLE);
   const after = await read();
   const aMinute = 60_000 / IDLE;
-  return contenders.flatMap(({ name }, at): Row[] => [
-    { what: `${name}, statements a minute without work`, value: (after[at]!.calls - before[at]!.calls) * aMinute, unit: '' },
-    { what: `${name}, WAL a minute without work`, value: ((after[at]!.bytes - before[at]!.bytes) * aMinute) / 1_000, unit: 'kB' },
-  ]);
+  return [
+    { what: 'statements a minute without work', value: (after.calls - before.calls) * aMinute, unit: '' },
+    { what: 'WAL a minute without work', value: ((after.bytes - before.bytes) * aMinute) / 1_000, unit: 'kB' },
+  ];
 }
