@@ -5,7 +5,7 @@ export const PG_BOSS = { batchSize: 250, localConcurrency: 4, burstWhenBatchFull
 export const PG_BOSS_CONNECTIONS = 10;
 /** For crashes: a job without a sign of life for ten seconds, the shortest that pg-boss allows, is tried again; and no outage uses up the tries. */
 export const PG_BOSS_CAREFUL = { heartbeatSeconds: 10, retryLimit: 100, retryDelay: 1, retryBackoff: true, retryDelayMax: 60 };
-export const PG_BOSS_SUPERVISION = { superviseIntervalSeconds: 10, monitorIntervalSeconds: 10 };
+export const PG_BOSS_SUPERVISION = { superviseIntervalSeconds: 5, monitorIntervalSeconds: 5 };
 
 const AT_ONCE = 24;
 export const GRAPHILE = {

@@ -8,7 +8,7 @@ import type { PeerSettings } from '../settings.ts';
 import { createShop } from '../shop.ts';
 
 /** Purchases of each contender. */
-export const PURCHASES = 500;
+export const PURCHASES = 200;
 /** Nothing is due before the bench makes it due. */
 const HOUR = 3_600_000;
 /** Without it the driver of the peers waits for ever for an answer that is lost. */
@@ -22,17 +22,11 @@ const SETTLED = 200_000;
 export interface Kind {
   readonly name: string;
   open(lab: Lab): Promise<Database>;
-  start(lab: Lab, given: Given): Promise<Part>;
+  start(lab: Lab, given: { readonly database: Database; readonly receiver: Part; readonly resumes: boolean }): Promise<Part>;
   /** Makes all purchases due that wait for their next poll. */
   makeDue(database: Database): Promise<unknown>;
   /** What a database of months holds: a million rows of what is done, as far as it keeps them. */
   addHistory(database: Database): Promise<unknown>;
-}
-
-interface Given {
-  readonly database: Database;
-  readonly receiver: Part;
-  readonly resumes: boolean;
 }
 
 const daemon: Kind = {
@@ -125,23 +119,10 @@ export const KINDS: readonly Kind[] = [
   }),
 ];
 
-export interface Contender {
-  readonly database: Database;
-  readonly receiver: Part;
-  kill(): Promise<void>;
-  /** Starts the process again after `kill`. */
-  start(): Promise<void>;
-  /** Starts the process again if it ended by itself, as whatever supervises it would. */
-  supervise(): Promise<void>;
-  /** How often it ended by itself. */
-  exits(): number;
-  makeDue(): Promise<unknown>;
-  addHistory(): Promise<void>;
-  close(): Promise<void>;
-}
+export type Contender = Awaited<ReturnType<typeof openContender>>;
 
 /** Opens a contender, whose process reaches Postgres at the port of a line that can be spoiled. */
-export async function openContender(lab: Lab, kind: Kind, port: string): Promise<Contender> {
+export async function openContender(lab: Lab, kind: Kind, port: string) {
   await lab.service.ask('reset');
   const database = await kind.open(lab);
   const url = new URL(database.url);
@@ -160,7 +141,8 @@ export async function openContender(lab: Lab, kind: Kind, port: string): Promise
     receiver,
     kill: () => part.kill(),
     start: startAgain,
-    supervise: async () => {
+    /** Starts the process again if it ended by itself, as whatever supervises it would. */
+    supervise: async (): Promise<void> => {
       const runs = await part.usage().then(
         () => true,
         () => false,
@@ -169,13 +151,14 @@ export async function openContender(lab: Lab, kind: Kind, port: string): Promise
       exits += 1;
       await startAgain();
     },
+    /** How often the process ended by itself. */
     exits: () => exits,
     makeDue: () => kind.makeDue(database),
-    addHistory: async () => {
+    addHistory: async (): Promise<void> => {
       await kind.addHistory(database);
       await database.sql`vacuum analyze`;
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       await Promise.all([part.kill(), receiver.stop()]);
       await database.drop();
     },
