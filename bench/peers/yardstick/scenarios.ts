@@ -29,7 +29,7 @@ const NOTHING_TO_END = async () => {};
 /** Ends any session of the database that is not the bench's. */
 const END_ONE_SESSION = `
   select pg_terminate_backend(pid) from (
-    select pid from pg_stat_activity where datname = current_database() and application_name <> 'bench' order by random() limit 1) one`;
+    select pid from pg_stat_activity where datname = current_database() and application_name <> 'purchase-watch bench' order by random() limit 1) one`;
 
 const onWire =
   (fault: Fault): Scenario['strike'] =>
