@@ -17,6 +17,7 @@ import { openLab } from './lab.ts';
 import { pages } from './pages.ts';
 import { peers } from './peers/peers.ts';
 import { peersSend } from './peers/send.ts';
+import { yardstick } from './peers/yardstick/yardstick.ts';
 import { polls } from './polls.ts';
 import { read } from './read.ts';
 import { hasFailed, holds, type Result, table } from './report.ts';
@@ -33,6 +34,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   deliver,
   peers,
   'peers-send': peersSend,
+  yardstick,
   scale,
   soak,
   guard,
@@ -42,7 +44,18 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   exports,
 };
 /** These take minutes, gigabytes, another commit or packages from a registry: only by name. */
-const BY_NAME = new Set(['peers', 'peers-send', 'scale', 'soak', 'guard', 'read', 'pages', 'synchronous', 'exports']);
+const BY_NAME = new Set([
+  'peers',
+  'peers-send',
+  'yardstick',
+  'scale',
+  'soak',
+  'guard',
+  'read',
+  'pages',
+  'synchronous',
+  'exports',
+]);
 
 const USAGE = `npm run bench -- [names] [options]
 

@@ -3,7 +3,7 @@
 export interface Row {
   readonly what: string;
   readonly value: number;
-  readonly unit: '' | 'ms' | '/s' | 'cores' | '% of a core' | 'MB' | 'kB' | '%' | 'ratio' | 'ms CPU' | 'µs';
+  readonly unit: '' | 's' | 'ms' | '/s' | 'cores' | '% of a core' | 'MB' | 'kB' | '%' | 'ratio' | 'ms CPU' | 'µs';
   /** Bounds that the design sets: at least, or at most. */
   readonly atLeast?: number;
   readonly atMost?: number;

@@ -1,11 +1,12 @@
 /**
- * Tables and charts of docs/performance.md and docs/scaling.md, made from what benches wrote: `npm run figures`. The figures lie in
+ * Tables and charts of docs/performance.md, docs/scaling.md and docs/yardstick.md, made from what benches wrote: `npm run figures`. The figures lie in
  * bench/figures; `npm run bench -- peers peers-send --json bench/figures/peers.json` renews one of them (bench/README.md).
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { holds, type Result, type Row, shownWithUnit } from '../bench/report.ts';
 import { type Bar, barChart, lineChart } from './figures/charts.ts';
+import { yardstickTables } from './figures/yardstick.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const FIGURES = join(ROOT, 'bench/figures');
@@ -51,6 +52,11 @@ export function madeFromFigures(): Files {
     files.set(`${PICTURES}/soak-memory.svg`, soakChart(result, 'memory of the daemon', { rss: 'daemon (RSS)' }));
     const tables = { purchasesTable: 'purchases', purchasesIndexes: 'its indexes' };
     files.set(`${PICTURES}/soak-tables.svg`, soakChart(result, 'table of purchases', tables));
+  }
+  const yardstick = figuresOf('yardstick');
+  if (yardstick !== null) {
+    const result = resultOf(yardstick, 'yardstick');
+    write(files, 'docs/yardstick.md', 'yardstick', `${yardstickTables(result, markdown)}\n\n${capital(result.how)}.`);
   }
   return files;
 }

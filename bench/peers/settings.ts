@@ -11,4 +11,8 @@ export interface PeerSettings {
   readonly every: number;
   /** Port of the Redis that the bench started. */
   readonly redisPort: number;
+  /** With the options that each documentation names for order and for crashes, beside those for throughput; its errors are not printed. */
+  readonly isCareful?: boolean;
+  /** The jobs of an earlier process are there: it adds none. */
+  readonly resumes?: boolean;
 }

@@ -8,12 +8,15 @@ import { requestFrames } from './frames.ts';
 import { indexOf, machineTime, type Receipt } from './messages.ts';
 
 const OK = Buffer.from('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 2\r\n\r\nok');
+const REFUSED = Buffer.from('HTTP/1.1 500 Internal Server Error\r\ncontent-type: text/plain\r\ncontent-length: 2\r\n\r\nno');
 const WEBHOOK_ID = /\r\nwebhook-id: *([^\r]*)/i;
 let note = false;
 let receipts: Receipt[] = [];
 let received = 0;
 /** Milliseconds from a request to its answer; 0: at once; null: never. */
 let answerAfter: number | null = 0;
+/** Webhooks whose body holds this id are refused, and not noted. */
+let refused: string | null = null;
 /** A path, and its requests without an answer so far. */
 interface Target {
   readonly path: string;
@@ -42,6 +45,7 @@ const server = createServer({ noDelay: true }, (socket) => {
     'data',
     requestFrames((head, body) => {
       received += 1;
+      if (refused !== null && body.includes(refused)) return void socket.write(REFUSED);
       const target = targetOf(head);
       open.push(target);
       target.inFlight += 1;
@@ -84,6 +88,10 @@ server.listen(0, '127.0.0.1', () => {
     },
     receipts: () => receipts,
     received: () => received,
+    noted: () => receipts.length,
+    refuseOnly: (id: string | null) => {
+      refused = id;
+    },
     answerAfter: (ms: number | null) => {
       answerAfter = ms;
     },

@@ -120,6 +120,10 @@ server.listen(0, '127.0.0.1', () => {
       changes = [];
       firsts.clear();
     },
+    /** The first so many purchases are in their next state from now on, however often they are polled. */
+    move: (count: number) => {
+      for (let index = 0; index < count; index++) moves[index]! += 1;
+    },
     answered: () => answered,
     changes: () => changes,
     firsts: () => [...firsts].map(([index, at]) => ({ index, at })),

@@ -8,7 +8,7 @@ import { answer } from '../../processes/answer.ts';
 import type { PeerSettings } from '../settings.ts';
 import type { ShopEvent } from './http.ts';
 import { httpByUndici } from './http-undici.ts';
-import { PG_BOSS, PG_BOSS_CONNECTIONS } from './options.ts';
+import { PG_BOSS, PG_BOSS_CAREFUL, PG_BOSS_CONNECTIONS, PG_BOSS_SUPERVISION } from './options.ts';
 import { recordBatch } from './record-batch.ts';
 
 interface Poll {
@@ -17,15 +17,23 @@ interface Poll {
 
 answer({
   start: async (settings: PeerSettings) => {
-    const { databaseUrl, every } = settings;
+    const { databaseUrl, every, isCareful = false, resumes = false } = settings;
     const http = httpByUndici(settings);
-    const boss = new PgBoss({ connectionString: databaseUrl, max: PG_BOSS_CONNECTIONS });
-    boss.on('error', (error) => process.stderr.write(`${error.stack}\n`));
+    const boss = new PgBoss({
+      connectionString: databaseUrl,
+      max: PG_BOSS_CONNECTIONS,
+      ...(isCareful ? PG_BOSS_SUPERVISION : {}),
+    });
+    boss.on('error', (error) => void (isCareful || process.stderr.write(`${error.stack}\n`)));
     await boss.start();
-    await boss.createQueue('poll', { partition: true });
-    await boss.createQueue('webhook', { retryLimit: 5, retryBackoff: true });
-    const { rows } = await boss.getDb().executeSql('select id from shop.purchases');
-    for (let at = 0; at < rows.length; at += 5_000) {
+    await boss.createQueue('poll', { partition: true, ...(isCareful ? PG_BOSS_CAREFUL : {}) });
+    // In order per purchase, if it is to be careful.
+    const webhooks = isCareful
+      ? ({ policy: 'key_strict_fifo', ...PG_BOSS_CAREFUL } as const)
+      : { retryLimit: 5, retryBackoff: true };
+    await boss.createQueue('webhook', webhooks);
+    const { rows } = await boss.getDb().executeSql("select id from shop.purchases where due_at < 'infinity'");
+    for (let at = 0; !resumes && at < rows.length; at += 5_000) {
       await boss.insert(
         'poll',
         rows.slice(at, at + 5_000).map(({ id }: Poll) => ({ data: { id } })),
@@ -43,15 +51,17 @@ answer({
       if (events.length > 0)
         await boss.insert(
           'webhook',
-          events.map((data) => ({ data })),
+          events.map((data) => (isCareful ? { data, singletonKey: data.purchase } : { data })),
           { db: tx },
         );
     });
     await boss.work<ShopEvent>(
       'webhook',
-      { batchSize: 50, burstWhenBatchFull: true, pollingIntervalSeconds: 0.5 },
+      { batchSize: 50, burstWhenBatchFull: true, pollingIntervalSeconds: 0.5, perJobResults: true },
+      // One that fails must not repeat the others of its batch.
       async (jobs) => {
-        await Promise.all(jobs.map(({ data }) => http.post(data)));
+        const posted = await Promise.allSettled(jobs.map(({ data }) => http.post(data)));
+        return jobs.map(({ id }, at) => ({ id, status: posted[at]!.status === 'fulfilled' ? 'completed' : 'failed' }));
       },
     );
   },

@@ -4,6 +4,11 @@
  */
 import type { ShopEvent } from './http.ts';
 
+/** An event as it was stored, with the id of its purchase. */
+interface StoredEvent extends ShopEvent {
+  readonly purchase: string;
+}
+
 export interface Outcome {
   readonly id: string;
   readonly state: number;
@@ -26,9 +31,9 @@ const RECORD = `
   insert into shop.events (id, purchase, body)
   select event, id, json_build_object('id', event, 'type', 'purchase.state_changed', 'timestamp', now(), 'data', json_build_object(
     'purchaseId', id, 'sequence', sequence, 'from', from_state, 'to', json_build_object('value', state), 'reference', 'ORD-004711'))::text
-  from changed returning id, body`;
+  from changed returning id, body, purchase`;
 
-export async function recordBatch(sql: Statements, outcomes: readonly Outcome[], every: number): Promise<ShopEvent[]> {
+export async function recordBatch(sql: Statements, outcomes: readonly Outcome[], every: number): Promise<StoredEvent[]> {
   const values = [outcomes.map(({ id }) => id), outcomes.map(({ state }) => state), every];
-  return (await sql.executeSql(RECORD, values)).rows as ShopEvent[];
+  return (await sql.executeSql(RECORD, values)).rows as StoredEvent[];
 }
