@@ -32,7 +32,6 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'channels/alertmanager/alertmanager': ['daemon/notifier/present-alerts'],
   'postgres/deliveries/delivery-status': ['domain/deliveries/delivery-status'],
   'postgres/purchases/erase': ['daemon/shards/erasures'],
-  'postgres/purchases/odd-ids': ['domain/purchases/purchase-id'],
   'postgres/upkeep/retention': ['daemon/upkeep/sweep'],
   'stories/failing-subscriber.long': ['daemon/notifier/subscribers/health-writes', 'daemon/notifier/subscribers/open-channels'],
   'stories/lost-with-the-judge.long': ['daemon/notifier/sending/direct-post'],
