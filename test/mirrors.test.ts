@@ -30,7 +30,6 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'domain/explain/deliveries': ['domain/explain/held'],
   'domain/rehearsal/rehearsal': ['domain/rehearsal/rehearsed-checkouts'],
   'channels/alertmanager/alertmanager': ['daemon/notifier/present-alerts'],
-  'postgres/deliveries/delivery-status': ['domain/deliveries/delivery-status'],
   'postgres/purchases/erase': ['daemon/shards/erasures'],
   'postgres/upkeep/retention': ['daemon/upkeep/sweep'],
   'stories/failing-subscriber.long': ['daemon/notifier/subscribers/health-writes', 'daemon/notifier/subscribers/open-channels'],

@@ -3,6 +3,7 @@ import {
   type AttemptEnd,
   healthAfter as after,
   holdAfter,
+  isUntried,
   pauseAfter,
   type SubscriberHealth,
   WITH_PEOPLE,
@@ -138,4 +139,14 @@ test('forty failures in a row take nearly a month', () => {
 test('people are tried every five minutes, for ever', () => {
   expect([0, 1, 2, 3, 1_000].map((pauses) => pauseAfter(pauses, WITH_PEOPLE) / MINUTE)).toEqual([1, 2, 4, 5, 5]);
   expect(WITH_PEOPLE.failuresToSwitchOff).toBeNull();
+});
+
+test('a subscriber that is not even tried has no failures, and one that is reached is tried', () => {
+  expect([{ failures: 0 }, { failures: 4 }, null].map(isUntried)).toEqual([true, false, false]);
+});
+
+test('the word for the last failure is kept, and null where it is not known', () => {
+  const known = healthAfter(null, [{ ...failure(T), cause: 'http_503' }])!;
+  expect([known.cause, known.failedAt]).toEqual(['http_503', T]);
+  expect(healthAfter(known, [failure(T + 1)])!.cause).toBeNull();
 });
