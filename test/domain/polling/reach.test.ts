@@ -7,7 +7,9 @@ import {
   made,
   reachAfter,
   type SiteReadability,
+  siteError,
   UNTRIED,
+  usableAnswers,
 } from '../../../src/domain/polling/reach.ts';
 import type { Observation } from '../../../src/domain/purchases/purchase.ts';
 import { answer, trouble } from '../../support/a-purchase.ts';
@@ -91,4 +93,26 @@ test('what the breaker found is certain at once, and over when the service looks
     since: 0,
     reason: 'malformed',
   });
+});
+
+test('a failing site gives hardly any usable answer, or none', () => {
+  expect([null, MINUTE, MINUTE + 1].map((at) => usableAnswers(MINUTE, at))).toEqual([
+    'no usable answer',
+    'no usable answer',
+    'hardly any usable answer',
+  ]);
+});
+
+test('people are told what to do where the answer itself does not say it', () => {
+  const error = 'It says no.';
+  const told = (['throttled', 'malformed', 'unknown', 'refused', 'unreachable'] as const).map((reason) =>
+    siteError({ reason, error }),
+  );
+  expect(told).toEqual([
+    expect.stringContaining('lower maxRps (CHECKOUT_MAX_RPS)'),
+    expect.stringMatching(/ It says no\. Ask its operator what has changed/),
+    expect.stringContaining('Check that the base address, the credentials and the environment'),
+    error,
+    error,
+  ]);
 });
