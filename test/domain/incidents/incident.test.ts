@@ -4,11 +4,13 @@ import {
   type Incident,
   judgeIncident,
   levelOf,
+  nextReminderAt,
   openIncident,
   reopened,
   type Silence,
   silencedUntil,
 } from '../../../src/domain/incidents/incident.ts';
+import { REPLICA_TROUBLES } from '../../../src/domain/incidents/replica-trouble.ts';
 import type { Symptom } from '../../../src/domain/incidents/symptom.ts';
 
 const SECOND = 1_000;
@@ -271,6 +273,40 @@ test.each([
   ['subscriber', 3, 'critical'],
 ] as const)('%s of severity %d is %s', (kind, severity, level) => {
   expect(levelOf({ kind, severity })).toBe(level);
+});
+
+test('a replica is critical from the trouble on that nobody is judged', () => {
+  const levels = REPLICA_TROUBLES.map((trouble, severity) => [trouble, levelOf({ kind: 'replica', severity })] as const);
+  expect(levels.filter(([, level]) => level === 'warning').map(([trouble]) => trouble)).toEqual([
+    'settings_differ',
+    'reaches_no_receiver',
+    'reaches_no_site',
+  ]);
+});
+
+describe('the next reminder', () => {
+  const at = (differs: Partial<Incident>) => nextReminderAt({ ...alerted, ...differs }, policy);
+
+  test('comes after four hours, and later ones after a day', () => {
+    expect(at({})).toBe(T + 30 * SECOND + 4 * HOUR);
+    expect(at({ reminders: 1 })).toBe(T + 30 * SECOND + 24 * HOUR);
+    expect(nextReminderAt({ ...alerted, reminders: 1 }, { repeatInterval: 48 * HOUR })).toBe(T + 30 * SECOND + 48 * HOUR);
+  });
+
+  test.each<[string, Partial<Incident>]>([
+    ['it has ended', { endedAt: T + HOUR }],
+    ['nothing is wrong at the moment', { quietSince: T + HOUR }],
+    ['another incident sends its alerts', { parent: 'inc_2' }],
+    ['nobody was alerted of it', { alertedAt: null }],
+    ['nobody was alerted that it is back', { reopenedAt: T + HOUR }],
+    ['a person looks after it', { acknowledgedAt: T + MINUTE }],
+    ['a person looks after it since it is back', { acknowledgedAt: T + 20 * SECOND, reopenedAt: T + 20 * SECOND }],
+  ])('does not come when %s', (_, differs) => expect(at(differs)).toBeNull());
+
+  test('comes when it is back, was alerted again, and a person looked after it only before', () => {
+    expect(at({ acknowledgedAt: T + 19 * SECOND, reopenedAt: T + 20 * SECOND })).toBe(T + 30 * SECOND + 4 * HOUR);
+    expect(at({ reopenedAt: T + 30 * SECOND })).toBe(T + 30 * SECOND + 4 * HOUR);
+  });
 });
 
 test('through silences and acknowledgements, machines hear begin and end once each, and people the end of what they heard of', () => {
