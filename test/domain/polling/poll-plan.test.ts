@@ -109,6 +109,7 @@ describe('the wait after a good poll', () => {
     expect(at(110_000)).toEqual({ at: 110_000, reason: 'stuck_moment' });
     expect(at(110_001)).toEqual({ at: 110_000, reason: 'growth' });
     expect(at(99_000)).toEqual({ at: 110_000, reason: 'growth' });
+    expect(nextPoll(cards, { now: 200_000, since: 100_000, stuckAt: null, spread: 0 }).at).toBe(210_000);
   });
 
   test('never lies in the past, never beyond a coming stuck moment, never further than the longest wait and its jitter', () => {
