@@ -86,7 +86,9 @@ test('what began before the pause was over tells nothing new', () => {
 test('a success that began before the pause does not end it, one that began later does', () => {
   const paused = healthAfter(null, [failure(T), failure(T), failure(T), failure(T)])!;
   expect(healthAfter(paused, [{ ...success(T + 1), began: T - 1 }])).toEqual(paused);
-  expect(healthAfter(paused, [success(T + 1)])).toBeNull();
+  for (const at of [T, T + 1]) expect(healthAfter(paused, [success(at)])).toBeNull();
+  // One that is not paused is tried with more than one delivery: any that it takes shows that it is well.
+  expect(healthAfter(healthAfter(null, [failure(T)]), [{ ...success(T + 1), began: T - 1 }])).toBeNull();
 });
 
 test('a request for fewer messages rests as long as it asks, and is one failure however often it comes', () => {
@@ -113,6 +115,7 @@ describe('Retry-After', () => {
   test('never shortens a pause, and lengthens one that is under way', () => {
     const paused = healthAfter(null, [failure(T), failure(T), failure(T), failure(T, { retryAfter: 1_000 })])!;
     expect(paused.pausedUntil).toBe(T + MINUTE);
+    expect(healthAfter(paused, [failure(T + 5, { began: T - 1, retryAfter: 1_000 })])).toEqual(paused);
     const longer = healthAfter(paused, [failure(T + 5, { began: T - 1, retryAfter: 5 * MINUTE })])!;
     expect(longer).toMatchObject({ failures: 4, pausedUntil: T + 5 + 5 * MINUTE + CLOCKS_DIFFER });
   });
