@@ -28,6 +28,8 @@ interface Results {
   readonly files: Readonly<Record<string, { readonly source: string; readonly mutants: readonly Mutant[] }>>;
 }
 
+/** As stryker.json names it. */
+const RESULTS = join(ROOT, 'node_modules/.cache/mutation.json');
 const STRYKER = join(import.meta.dirname, 'node_modules/@stryker-mutator/core/bin/stryker.js');
 /** How much of a change the list shows, in characters. */
 const MOST_SHOWN = 160;
@@ -50,13 +52,14 @@ installOwnPackages(import.meta.dirname, console.log);
 // Others may use the machine: a run takes all of one core for minutes.
 setPriority(19);
 const started = performance.now();
+forgetUnnoticed();
 // Every test of the domain reaches a table or a constant, and to run all of them for each takes hours: so first those of the folder
 // judge. What they miss of code that runs within tests, all tests of the domain judge again.
 for (const path of paths) change([path], `test/${folderOf(path).slice('src/'.length)}`);
 const ofDomain = paths.filter((path) => path.startsWith('src/domain/'));
 if (ofDomain.length > 0) change(ofDomain, 'test/domain');
 
-const { files } = JSON.parse(readFileSync(join(ROOT, 'node_modules/.cache/mutation.json'), 'utf8')) as Results;
+const { files } = readResults();
 const listed = readSurvivors();
 let differences = 0;
 const counts = new Map<string, { all: number; noticed: number }>();
@@ -91,6 +94,20 @@ for (const [folder, { all, noticed }] of counts) {
 }
 console.log(`${((performance.now() - started) / 60_000).toFixed(1)} minutes`);
 process.exitCode = differences === 0 || flags.write === true ? 0 : 1;
+
+function readResults(): Results {
+  return JSON.parse(readFileSync(RESULTS, 'utf8')) as Results;
+}
+
+/** What no test noticed is tried again: Stryker would repeat that of a table or a constant whatever tests there are by now. */
+function forgetUnnoticed(): void {
+  if (!existsSync(RESULTS)) return;
+  const results = readResults();
+  for (const [file, { mutants }] of Object.entries(results.files))
+    if (paths.some((path) => isIn(path, file)))
+      Object.assign(results.files[file]!, { mutants: mutants.filter(({ status }) => !UNNOTICED.includes(status)) });
+  writeFileSync(RESULTS, JSON.stringify(results));
+}
 
 /** Has Stryker change the code of folders or files, and judge by the tests of a folder; results go to its incremental file. */
 function change(code: readonly string[], tests: string): void {

@@ -54,7 +54,8 @@ describe('failures that come back sooner than good answers', () => {
 
   test('let nothing leave, and count for nothing as soon as a call that left before is answered well', () => {
     expect(allowance(doubtful(), 10).kind).toBe('none');
-    expect(answered(doubtful(), [bad, good], 10, { awaited: 2 })).toBe(CLOSED);
+    expect(answered(doubtful(), [bad, good], 10, { awaited: 2, purchase: 9 })).toBe(CLOSED);
+    expect(answers.well.has(9)).toBe(true);
   });
 
   test('open the breaker for good once the last call that left before has failed, too', () => {

@@ -146,6 +146,30 @@ describe('one answer after the other', () => {
     expect(isSiteAtFault(answers, MINUTE)).toBe(true);
   });
 
+  test('about within a minute: ten that began to fail, not fewer than were answered, three failures for each answer', () => {
+    const late = (differs: Partial<SiteAnswers['late']>): boolean => {
+      answers.answeredAt = now;
+      answers.late = { at: now, usable: 5, failures: 15, answered: 10, fresh: 10, ...differs };
+      return isSiteAtFault(answers, now);
+    };
+    expect([late({}), late({ fresh: 9.9 }), late({ answered: 10.1 }), late({ usable: 5.1 })]).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  test('who answered well five minutes ago speaks no longer for the site', () => {
+    well(...range(1, 20));
+    now = 5 * MINUTE - 1;
+    well(50);
+    expect(faultAfter([60, 61, 62, 60, 61, 62, 60])).toBeNull();
+    now = 5 * MINUTE;
+    well(50);
+    expect(faultAfter([70, 71, 72, 70, 71, 72, 70])).toBe(7);
+  });
+
   test('nothing of before an outage counts after it', () => {
     well(1, 2, 3);
     for (const purchase of [4, 5]) noteFailure(answers, purchase, now);
