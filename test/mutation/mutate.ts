@@ -1,8 +1,8 @@
 /**
  * `npm run mutate -- src/domain/deciding` makes one small change after another to the code of folders or files, and runs the tests
  * that reach each change. It fails where no test notices a change that test/mutation/survivors.json does not list with a reason, and
- * where a test now notices one that is listed. With `--write` it writes the list anew: each new entry lacks its reason. Results of
- * code that has not changed since an earlier run are taken from that run, unless `--again` is given.
+ * where a test now notices one that is listed. With `--write` it writes the list anew: each new entry lacks its reason. A change
+ * that an earlier run noticed is taken from that run while neither the code nor that test has changed, unless `--again` is given.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
