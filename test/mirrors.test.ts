@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '..');
 const DECIDE_NOTHING = [
   ...['daemon/deps', 'daemon/notifier/subscribers/subscriber', 'daemon/poller/sites/polled-site'],
   ...['domain/deciding/invoice-seen', 'domain/explain/facts', 'domain/explain/step', 'domain/incidents/symptom'],
-  ...['domain/polling/site-calls', 'domain/purchases/purchase', 'domain/rehearsal/rehearsal-result'],
+  ...['domain/polling/site-calls', 'domain/rehearsal/rehearsal-result'],
 ];
 
 /** Files whose decisions a test elsewhere holds, because it is about several files or needs the whole product. The list may only get shorter. */
@@ -30,9 +30,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'domain/explain/deliveries': ['domain/explain/held'],
   'domain/rehearsal/rehearsal': ['domain/rehearsal/rehearsed-checkouts'],
   'channels/alertmanager/alertmanager': ['daemon/notifier/present-alerts'],
-  'postgres/deliveries/delivery-status': ['domain/deliveries/delivery-status'],
   'postgres/purchases/erase': ['daemon/shards/erasures'],
-  'postgres/purchases/odd-ids': ['domain/purchases/purchase-id'],
   'postgres/upkeep/retention': ['daemon/upkeep/sweep'],
   'stories/failing-subscriber.long': ['daemon/notifier/subscribers/health-writes', 'daemon/notifier/subscribers/open-channels'],
   'stories/lost-with-the-judge.long': ['daemon/notifier/sending/direct-post'],

@@ -35,7 +35,6 @@ export function pollsUntil(stay: Stay, moment: Milliseconds): number {
     if (at > end) return count;
     count += 1;
   }
-  if (at >= stay.giveUpAfter) return count;
   const every = longestWait(stay.policy);
   const last = end === stay.giveUpAfter && (end - at) % every > 0 ? 1 : 0;
   return count + Math.max(0, Math.floor((end - at) / every)) + last;
@@ -43,7 +42,7 @@ export function pollsUntil(stay: Stay, moment: Milliseconds): number {
 
 /** The polls it takes to see a change that happens at this moment of the stay: up to the first one at or after it. */
 export function pollsToSee(stay: Stay, moment: Milliseconds): number {
-  const before = moment <= 0 ? 0 : pollsUntil(stay, moment - 1);
+  const before = pollsUntil(stay, moment - 1);
   return moment > stay.giveUpAfter ? before : before + 1;
 }
 

@@ -80,7 +80,7 @@ const LATELY: Milliseconds = 5 * 60_000;
  * A row of failures is the site's when single purchases at fault would make it once in ten million times: at a site where a
  * tenth or less fails usually, seven purchases in a row; where a quarter does, twelve.
  */
-const CHANCE = 1e-7;
+const CHANCE = 1.000_001e-7; // As a double, 0.1 ** 7 is a little more than 1e-7.
 const LEAST_USUAL = 0.1;
 const MOST_USUAL = 0.5;
 /** Before the site is known, a quarter of the answers may be odd, as if eight answers had shown that. */
@@ -97,7 +97,7 @@ export function noteUsable(answers: SiteAnswers, purchase: number, { good, now }
     for (let each = 0; each < Math.min(row.fresh, FAILURES_OF_ANSWERING); each++) count(answers, 1);
     answers.row = newRow();
   }
-  if (failing.size === 0 || !failing.delete(purchase)) count(answers, 0);
+  if (!failing.delete(purchase)) count(answers, 0);
   answers.answeredAt = now;
   answers.late = fade(answers.late, now, { usable: 1, failures: 0, answered: well.has(purchase) ? 0 : 1, fresh: 0 });
   well.delete(purchase);

@@ -10,11 +10,11 @@ const NEVER_IDS: readonly (readonly [RegExp, problem: string])[] = [
   [/^\.\.?$/, `is . or .., which no web address can hold; give ${PURCHASE_ID}`],
   [/^purchase[ _-]?id$/i, 'is the title of a column; give the Purchase ID below it'],
   [new RegExp(`^${QUOTES}|${QUOTES}$`), 'begins or ends with a quotation mark; leave it out'],
-  [/[,;|]/, 'holds a separator of columns (, ; or |); give the Purchase ID alone'],
   [
     /^-?\d([.,]\d+)?E\+\d+$/i,
     'is a number that a spreadsheet rounded, so the Purchase ID is lost; format the column as text and fill it again',
   ],
+  [/[,;|]/, 'holds a separator of columns (, ; or |); give the Purchase ID alone'],
   [
     /^#([A-Z\u00c0-\u00de\u0400-\u042f\d/]+[!?]|[A-Z\u0400-\u042f]+\/[A-Z\u0400-\u042f]+|NV|#+)$/,
     `is what a spreadsheet shows in the place of a value; give ${PURCHASE_ID}`,

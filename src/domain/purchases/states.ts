@@ -131,14 +131,14 @@ export function stateValue(text: string): number | null {
   const index = (STATE_NAMES as readonly string[]).indexOf(text);
   if (index >= 0) return index;
   const [, shown, number = shown] = /^(?:Unknown\((-?\d{1,10})\)|(-?\d{1,10}))$/.exec(text) ?? [];
-  // Zero has no sign.
-  const value = number === undefined ? null : Number(number) + 0;
-  return value !== null && value <= MOST_STATE && value >= -MOST_STATE - 1 ? value : null;
+  // NaN without a number, which no bound lets through. Zero has no sign.
+  const value = Number(number) + 0;
+  return value <= MOST_STATE && value >= -MOST_STATE - 1 ? value : null;
 }
 
 /** A state in words, for people; given by number or name. A text that is neither is repeated. */
 export function stateWords(state: number | string): string {
-  const value = typeof state === 'string' ? stateValue(state) : state;
+  const value = stateValue(String(state));
   if (value === null) return String(state);
   return knownState(value)?.words ?? `state ${value}, which is not in the specification`;
 }
@@ -151,7 +151,7 @@ export function stateBoth(state: number | string): string {
 
 /** The specification's name of a state, to stand beside its words; null where it says no more than they do. */
 export function besideWords(state: number | string): StateName | null {
-  const name = STATE_NAMES[(typeof state === 'string' ? stateValue(state) : state) ?? -1];
+  const name = STATE_NAMES[stateValue(String(state)) ?? -1];
   return name === undefined || name.toLowerCase() === stateWords(state) ? null : name;
 }
 
@@ -169,6 +169,5 @@ export function namedState(value: number): NamedState {
 
 /** How a checkout ended that left for this state; null while it goes on, and for a name of a state that is not listed. */
 export function checkoutEnd(state: number | string): CheckoutEnd | null {
-  const value = typeof state === 'string' ? stateValue(state) : state;
-  return value === null ? null : (knownState(value)?.end ?? null);
+  return knownState(stateValue(String(state)) ?? -1)?.end ?? null;
 }

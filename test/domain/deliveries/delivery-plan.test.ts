@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { afterLimit, afterOurFailure, nextAttempt } from '../../../src/domain/deliveries/delivery-plan.ts';
+import { afterLimit, afterOurFailure, nextAttempt, SCHEDULE_WITH_PEOPLE } from '../../../src/domain/deliveries/delivery-plan.ts';
 import { DEFAULT_DELIVERY_SCHEDULE } from '../../support/delivery-schedule.ts';
 
 const HOUR = 3_600_000;
@@ -15,6 +15,13 @@ test('the waits are those of the contract', () => {
     (_, index) => nextAttempt({ schedule, attempts: index + 1, now, retryAfter: null, spread: 0 })! - now,
   );
   expect(waits).toEqual([5_000, 300_000, 1_800_000, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, DAY]);
+});
+
+test('people are tried after seconds first, and every five minutes for three days', () => {
+  const [rests, every] = [SCHEDULE_WITH_PEOPLE.slice(0, 3), SCHEDULE_WITH_PEOPLE.slice(3)];
+  expect(rests).toEqual([5_000, 30_000, 120_000]);
+  expect(new Set(every)).toEqual(new Set([300_000]));
+  expect(every.length * 300_000).toBe(3 * DAY);
 });
 
 test('after the attempt that follows the last wait it is given up, whatever the receiver asks for', () => {
@@ -38,6 +45,11 @@ test('Retry-After is granted up to a day', () => {
   expect(nextAttempt({ schedule, attempts: 1, now, retryAfter: Number.POSITIVE_INFINITY, spread: 0 })).toBe(
     now + DAY + CLOCKS_DIFFER,
   );
+});
+
+test('half of the jitter is a twentieth of the wait', () => {
+  expect(nextAttempt({ schedule, attempts: 2, now, retryAfter: null, spread: 0.5 })).toBe(now + 315_000);
+  expect(afterOurFailure({ now, since: now - 60_000, spread: 0.5 })).toBe(now + 31_500);
 });
 
 test('jitter only ever adds, up to a tenth of the planned wait, and nothing to one that was asked for', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readRetryAfter } from '../../../src/domain/deliveries/retry-after.ts';
+import { readRetryAfter, restAsked } from '../../../src/domain/deliveries/retry-after.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 10, 0, 0);
 const DATE = 'Fri, 20 Nov 2026 12:00:00 GMT'; // the service's clock is two hours off
@@ -20,9 +20,18 @@ test.each([
   ['Fri, 20 Nov 2026 09:00:00 GMT', undefined, 0],
   ['-5', undefined, null],
   ['soon', undefined, null],
+  ['by Fri, 20 Nov 2026 10:01:00 GMT', undefined, null],
   ['', undefined, null],
   ['2026-11-20', undefined, null],
   [undefined, undefined, null],
 ])('%s', (asked, date, wait) => {
   expect(readRetryAfter(asked, { date, now: NOW })).toBe(wait);
 });
+
+test.each([
+  [null, 0],
+  [0, 0],
+  [-1, 0],
+  [0.5, 101],
+  [2_000, 2_100],
+])('a rest of %j ms that was asked for is one of %i', (asked, rest) => expect(restAsked(asked)).toBe(rest));

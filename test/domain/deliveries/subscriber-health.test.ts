@@ -3,6 +3,7 @@ import {
   type AttemptEnd,
   healthAfter as after,
   holdAfter,
+  isUntried,
   pauseAfter,
   type SubscriberHealth,
   WITH_PEOPLE,
@@ -85,7 +86,9 @@ test('what began before the pause was over tells nothing new', () => {
 test('a success that began before the pause does not end it, one that began later does', () => {
   const paused = healthAfter(null, [failure(T), failure(T), failure(T), failure(T)])!;
   expect(healthAfter(paused, [{ ...success(T + 1), began: T - 1 }])).toEqual(paused);
-  expect(healthAfter(paused, [success(T + 1)])).toBeNull();
+  for (const at of [T, T + 1]) expect(healthAfter(paused, [success(at)])).toBeNull();
+  // One that is not paused is tried with more than one delivery: any that it takes shows that it is well.
+  expect(healthAfter(healthAfter(null, [failure(T)]), [{ ...success(T + 1), began: T - 1 }])).toBeNull();
 });
 
 test('a request for fewer messages rests as long as it asks, and is one failure however often it comes', () => {
@@ -112,6 +115,7 @@ describe('Retry-After', () => {
   test('never shortens a pause, and lengthens one that is under way', () => {
     const paused = healthAfter(null, [failure(T), failure(T), failure(T), failure(T, { retryAfter: 1_000 })])!;
     expect(paused.pausedUntil).toBe(T + MINUTE);
+    expect(healthAfter(paused, [failure(T + 5, { began: T - 1, retryAfter: 1_000 })])).toEqual(paused);
     const longer = healthAfter(paused, [failure(T + 5, { began: T - 1, retryAfter: 5 * MINUTE })])!;
     expect(longer).toMatchObject({ failures: 4, pausedUntil: T + 5 + 5 * MINUTE + CLOCKS_DIFFER });
   });
@@ -138,4 +142,14 @@ test('forty failures in a row take nearly a month', () => {
 test('people are tried every five minutes, for ever', () => {
   expect([0, 1, 2, 3, 1_000].map((pauses) => pauseAfter(pauses, WITH_PEOPLE) / MINUTE)).toEqual([1, 2, 4, 5, 5]);
   expect(WITH_PEOPLE.failuresToSwitchOff).toBeNull();
+});
+
+test('a subscriber that is not even tried has no failures, and one that is reached is tried', () => {
+  expect([{ failures: 0 }, { failures: 4 }, null].map(isUntried)).toEqual([true, false, false]);
+});
+
+test('the word for the last failure is kept, and null where it is not known', () => {
+  const known = healthAfter(null, [{ ...failure(T), cause: 'http_503' }])!;
+  expect([known.cause, known.failedAt]).toEqual(['http_503', T]);
+  expect(healthAfter(known, [failure(T + 1)])!.cause).toBeNull();
 });

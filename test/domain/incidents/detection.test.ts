@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest';
-import { alarmSeverity, clearsAt, type Detection, feed, look, newDetection } from '../../../src/domain/incidents/detection.ts';
+import {
+  alarmSeverity,
+  clearsAt,
+  type Detection,
+  feed,
+  look,
+  movedBack,
+  newDetection,
+} from '../../../src/domain/incidents/detection.ts';
 import { numberOf } from '../../../src/domain/purchases/states.ts';
 import type { SiteStay, StayOutcome } from '../../../src/domain/stays/stay.ts';
 import type { Usual } from '../../../src/domain/stays/usual.ts';
@@ -256,4 +264,26 @@ test('what is remembered does not grow', () => {
   expect(JSON.stringify(is).length).toBeLessThan(3_000);
   // The very first of them is the first of the alarm.
   expect(is.run).toMatchObject({ entrants: 1_003 });
+});
+
+test('when the clock is set back, times that lie ahead of it move with it, and the others stay', () => {
+  const known: Detection = {
+    ...alarmed,
+    lastWellAt: 30 * MINUTE,
+    wellSince: [9 * MINUTE, 31 * MINUTE],
+    noneOverdueSince: 32 * MINUTE,
+  };
+  const moved = { now: 10 * MINUTE, by: 5 * MINUTE };
+  expect(movedBack(known, moved)).toEqual({
+    ...known,
+    countedFrom: LIMIT - 5 * MINUTE,
+    lastWellAt: 25 * MINUTE,
+    alarm: { ...known.alarm, at: ALARM_AT - 5 * MINUTE },
+    wellSince: [9 * MINUTE, 26 * MINUTE],
+    noneOverdueSince: 27 * MINUTE,
+  });
+  const later: Detection = { ...known, run: { ...known.run!, since: HOUR }, row: { ...known.row!, since: HOUR } };
+  const since = HOUR - 5 * MINUTE;
+  expect(movedBack(later, moved)).toMatchObject({ run: { ...later.run, since }, row: { ...later.row, since } });
+  expect(movedBack(fresh, moved)).toEqual(fresh);
 });

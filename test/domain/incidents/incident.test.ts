@@ -4,11 +4,13 @@ import {
   type Incident,
   judgeIncident,
   levelOf,
+  nextReminderAt,
   openIncident,
   reopened,
   type Silence,
   silencedUntil,
 } from '../../../src/domain/incidents/incident.ts';
+import { REPLICA_TROUBLES } from '../../../src/domain/incidents/replica-trouble.ts';
 import type { Symptom } from '../../../src/domain/incidents/symptom.ts';
 
 const SECOND = 1_000;
@@ -53,6 +55,7 @@ describe('a new incident', () => {
     expect(judge(opened, T + 10 * SECOND, 0)).toMatchObject({
       alert: null,
       announce: null,
+      reason: 'over-before-alert',
       incident: { endedAt: T + 10 * SECOND },
       lookAgainAt: null,
     });
@@ -74,9 +77,13 @@ describe('an incident that people know of', () => {
     const due = T + 30 * SECOND + 4 * HOUR;
     expect(judge(alerted, due - 1, 2)).toMatchObject({ alert: null, lookAgainAt: due });
     const reminded = judge(alerted, due, 2);
-    expect(reminded).toMatchObject({ alert: 'reminder', lookAgainAt: due + 24 * HOUR });
+    expect(reminded).toMatchObject({ alert: 'reminder', lookAgainAt: due + 24 * HOUR, incident: { reminders: 1 } });
     expect(judge(reminded.incident, due + 4 * HOUR, 2).alert).toBeNull();
-    expect(judge(reminded.incident, due + 24 * HOUR, 2)).toMatchObject({ alert: 'reminder', lookAgainAt: due + 48 * HOUR });
+    expect(judge(reminded.incident, due + 24 * HOUR, 2)).toMatchObject({
+      alert: 'reminder',
+      lookAgainAt: due + 48 * HOUR,
+      incident: { reminders: 2 },
+    });
   });
 
   test('is reminded of after four hours again once there was news', () => {
@@ -172,6 +179,7 @@ describe('in a silence', () => {
     expect(over).toMatchObject({
       alert: null,
       announce: 'ended',
+      reason: 'over-while-silenced',
       incident: { alertedAt: null, endedAt: T + HOUR + 10 * MINUTE },
     });
   });
@@ -235,7 +243,11 @@ describe('an incident that is back', () => {
 
   test('is the same one, and alerted as such at once', () => {
     const verdict = judge(back, T + 80 * MINUTE, 3);
-    expect(verdict).toMatchObject({ alert: 'reopened', incident: { id: 'inc_1', endedAt: null, count: 3, openedAt: T } });
+    expect(verdict).toMatchObject({
+      alert: 'reopened',
+      reason: 'again',
+      incident: { id: 'inc_1', endedAt: null, count: 3, openedAt: T },
+    });
     const later = judge(verdict.incident, T + 90 * MINUTE, 0).incident;
     expect(judge(later, T + 100 * MINUTE, 0).alert).toBe('ended');
   });
@@ -258,9 +270,22 @@ describe('an incident that is back', () => {
 
 test('an incident that another one tells of says nothing itself', () => {
   const child: Incident = { ...opened, parent: 'inc_2' };
-  expect(judge(child, T + MINUTE, 40)).toMatchObject({ alert: null, reason: 'alerted-by-parent' });
+  expect(judge(child, T + MINUTE, 40)).toMatchObject({ alert: null, announce: 'opened', reason: 'alerted-by-parent' });
   const quiet = judge(judge(child, T + MINUTE, 40).incident, T + HOUR, 0).incident;
-  expect(judge(quiet, T + HOUR + 10 * MINUTE, 0)).toMatchObject({ alert: null, incident: { endedAt: T + HOUR + 10 * MINUTE } });
+  expect(judge(quiet, T + HOUR + 10 * MINUTE, 0)).toMatchObject({
+    alert: null,
+    announce: 'ended',
+    reason: 'alerted-by-parent',
+    incident: { endedAt: T + HOUR + 10 * MINUTE },
+  });
+});
+
+test('while the alarm is on and no customer is stuck, people are alerted of nothing, and machines of the beginning', () => {
+  expect(judgeIncident(opened, symptom(0), T + 30 * SECOND, policy)).toMatchObject({
+    alert: null,
+    announce: 'opened',
+    reason: 'no-channel-now',
+  });
 });
 
 test.each([
@@ -271,6 +296,40 @@ test.each([
   ['subscriber', 3, 'critical'],
 ] as const)('%s of severity %d is %s', (kind, severity, level) => {
   expect(levelOf({ kind, severity })).toBe(level);
+});
+
+test('a replica is critical from the trouble on that nobody is judged', () => {
+  const levels = REPLICA_TROUBLES.map((trouble, severity) => [trouble, levelOf({ kind: 'replica', severity })] as const);
+  expect(levels.filter(([, level]) => level === 'warning').map(([trouble]) => trouble)).toEqual([
+    'settings_differ',
+    'reaches_no_receiver',
+    'reaches_no_site',
+  ]);
+});
+
+describe('the next reminder', () => {
+  const at = (differs: Partial<Incident>) => nextReminderAt({ ...alerted, ...differs }, policy);
+
+  test('comes after four hours, and later ones after a day', () => {
+    expect(at({})).toBe(T + 30 * SECOND + 4 * HOUR);
+    expect(at({ reminders: 1 })).toBe(T + 30 * SECOND + 24 * HOUR);
+    expect(nextReminderAt({ ...alerted, reminders: 1 }, { repeatInterval: 48 * HOUR })).toBe(T + 30 * SECOND + 48 * HOUR);
+  });
+
+  test.each<[string, Partial<Incident>]>([
+    ['it has ended', { endedAt: T + HOUR }],
+    ['nothing is wrong at the moment', { quietSince: T + HOUR }],
+    ['another incident sends its alerts', { parent: 'inc_2' }],
+    ['nobody was alerted of it', { alertedAt: null }],
+    ['nobody was alerted that it is back', { reopenedAt: T + HOUR }],
+    ['a person looks after it', { acknowledgedAt: T + MINUTE }],
+    ['a person looks after it since it is back', { acknowledgedAt: T + 20 * SECOND, reopenedAt: T + 20 * SECOND }],
+  ])('does not come when %s', (_, differs) => expect(at(differs)).toBeNull());
+
+  test('comes when it is back, was alerted again, and a person looked after it only before', () => {
+    expect(at({ acknowledgedAt: T + 19 * SECOND, reopenedAt: T + 20 * SECOND })).toBe(T + 30 * SECOND + 4 * HOUR);
+    expect(at({ reopenedAt: T + 30 * SECOND })).toBe(T + 30 * SECOND + 4 * HOUR);
+  });
 });
 
 test('through silences and acknowledgements, machines hear begin and end once each, and people the end of what they heard of', () => {

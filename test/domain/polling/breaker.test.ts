@@ -54,7 +54,8 @@ describe('failures that come back sooner than good answers', () => {
 
   test('let nothing leave, and count for nothing as soon as a call that left before is answered well', () => {
     expect(allowance(doubtful(), 10).kind).toBe('none');
-    expect(answered(doubtful(), [bad, good], 10, { awaited: 2 })).toBe(CLOSED);
+    expect(answered(doubtful(), [bad, good], 10, { awaited: 2, purchase: 9 })).toBe(CLOSED);
+    expect(answers.well.has(9)).toBe(true);
   });
 
   test('open the breaker for good once the last call that left before has failed, too', () => {
@@ -67,6 +68,14 @@ describe('failures that come back sooner than good answers', () => {
     expect(answered(probeSent(doubtful()), [bad], PROBE_AT, { awaited: 3 })).toMatchObject({ unless: null, wait: 2 * SECOND });
   });
 });
+
+test('an answer that says what the last one said is a good one', () => {
+  expect(answered(CLOSED, [...times(4, bad), { kind: 'same' }, ...times(4, bad)]).kind).toBe('closed');
+  answered(CLOSED, [{ kind: 'same' }], 10, { purchase: 9 });
+  expect(answers.well.has(9)).toBe(true);
+});
+
+test('a probe leaves of an open breaker alone', () => expect(probeSent(CLOSED)).toBe(CLOSED));
 
 test('an open breaker heeds its probe alone: late answers of calls that left before end no pause and count for no probe', () => {
   const late = { now: 500, ceiling: 50, spread: 0, purchase: 9, probe: false, awaited: 0, answers };
@@ -92,6 +101,17 @@ describe('a site that asks for fewer calls', () => {
     const breaker = answered(probeSent(answered(CLOSED, [throttled()])), [good], SECOND);
     expect(allowance(breaker, SECOND)).toEqual({ kind: 'limited', rate: 25 });
     expect(answered(breaker, [good], 2 * SECOND)).toBe(CLOSED);
+  });
+
+  test('is still the site that it was: who answered well is asked first after the pause', () => {
+    answered(CLOSED, [good], 0, { purchase: 1 });
+    answered(probeSent(answered(CLOSED, [throttled()], 1)), [good], SECOND + 1, { purchase: 2 });
+    expect([...answers.well.keys()]).toEqual([1, 2]);
+  });
+
+  test('of the probe is asked for less still', () => {
+    const breaker = answered(probeSent(answered(CLOSED, [throttled()])), [throttled()], SECOND);
+    expect(breaker).toMatchObject({ cause: 'throttled', wait: 2 * SECOND, rate: 12.5 });
   });
 
   test('and answers others well waits no longer with each time, and gets ever fewer calls', () => {
@@ -152,6 +172,14 @@ describe('a site that fails', () => {
       expect(asked).toBeGreaterThanOrEqual(45 * SECOND);
       expect(asked).toBeLessThanOrEqual(45.25 * SECOND);
     }
+  });
+
+  test('is not probed about a purchase whose call left before and failed', () => {
+    answered(CLOSED, [good], 0, { purchase: 9 });
+    const breaker = answered(CLOSED, times(7, bad), 1);
+    expect([breaker.kind, answers.well.has(9)]).toEqual(['open', true]);
+    answered(breaker, [bad], 10, { purchase: 9 });
+    expect(answers.well.has(9)).toBe(false);
   });
 
   test('says nothing new with failures of calls that left before, but a longer Retry-After counts', () => {

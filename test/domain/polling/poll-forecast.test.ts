@@ -50,6 +50,25 @@ describe('the forecast of a stay', () => {
     expect(forecast(stay(cards, 7 * MINUTE), 1)).toMatchObject({ steady: null, stuckAt: null });
   });
 
+  test('lists the poll at the moment of giving up once, and a stay that ends when it becomes stuck', () => {
+    const { polls } = forecast(stay(cards, 7 * MINUTE), 1_000);
+    expect(polls.filter((at) => at === 7 * MINUTE)).toHaveLength(1);
+    expect(forecast(stay(cards, 15 * MINUTE), 1).stuckAt).toBe(15 * MINUTE);
+  });
+
+  test('a change is seen by the poll at its moment, and by the last one when watching ends', () => {
+    expect([0, 1, 5_000, 5_001, 10_000].map((moment) => pollsToSee(stay(cards, 30 * MINUTE), moment))).toEqual([1, 1, 1, 2, 2]);
+    const all = walk(cards, 7 * MINUTE).length;
+    expect([7 * MINUTE, 7 * MINUTE + 1].map((moment) => pollsToSee(stay(cards, 7 * MINUTE), moment))).toEqual([all, all]);
+  });
+
+  test('the last poll comes when watching ends, wherever that is between two of the longest waits', () => {
+    for (let more = 0; more < 10; more++) {
+      const giveUpAfter = (120 + more) * MINUTE;
+      expect(pollsUntil(stay(cards, giveUpAfter), giveUpAfter)).toBe(walk(cards, giveUpAfter).length);
+    }
+  });
+
   test('counts as many polls as walking through them finds', () => {
     fc.assert(
       fc.property(

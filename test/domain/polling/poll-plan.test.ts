@@ -3,14 +3,19 @@ import { describe, expect, test } from 'vitest';
 import {
   DEFAULT_POLL_POLICY,
   failureBackoff,
+  giveUpMoment,
+  isCustomerAtWork,
   nextPoll,
   nextRecheck,
   plannedInterval,
   policyOf,
+  policyOfSite,
+  postponement,
+  strikesAfter,
   withJitter,
 } from '../../../src/domain/polling/poll-plan.ts';
 import { checkoutEnd, STATE_NAMES } from '../../../src/domain/purchases/states.ts';
-import { aStatePolicy } from '../../support/a-purchase.ts';
+import { answer, aStatePolicy, trouble } from '../../support/a-purchase.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -41,6 +46,30 @@ describe('the defaults', () => {
     ]);
   });
 
+  test('ask within seconds while customers act, and seldom where people decide or nothing more is expected', () => {
+    const SECOND = 1_000;
+    const plans = new Map<string, string[]>();
+    for (const [name, { poll, auto }] of [...byName, ['not listed', DEFAULT_POLL_POLICY.fallback] as const]) {
+      const plan = `${poll.first / SECOND} s, ${poll.most / MINUTE} min, ${poll.growth}, ${auto}`;
+      plans.set(plan, [...(plans.get(plan) ?? []), name]);
+    }
+    expect(Object.fromEntries(plans)).toEqual({
+      '10 s, 10 min, 0.1, false': ['New', 'not listed'],
+      '5 s, 5 min, 0.1, false': STATE_NAMES.filter((_, value) => isCustomerAtWork(value)),
+      '60 s, 30 min, 0.1, false': ['WaitingCreditApproval'],
+      '60 s, 60 min, 0.1, false': STATE_NAMES.filter((name) => checkoutEnd(name) !== null),
+    });
+    expect(STATE_NAMES.filter((_, value) => isCustomerAtWork(value))).toEqual([
+      'BeingProcessed',
+      'WaitingForIdentityProvider',
+      'WaitingForCardPayments',
+      'WaitingForEidApp',
+      'WaitingForFinnishDirectPayment',
+      'WaitingForMobilePayment',
+      'ElectronicIdValidationRequired',
+    ]);
+  });
+
   test('plan numbers nobody knows like any unconfigured state', () => {
     expect(policyOf(DEFAULT_POLL_POLICY, 17)).toBe(DEFAULT_POLL_POLICY.fallback);
     expect(policyOf(DEFAULT_POLL_POLICY, -3)).toMatchObject({ final: false, stuckAfter: null });
@@ -48,7 +77,7 @@ describe('the defaults', () => {
 
   test('recheck nothing, give up after thirty days, and call five unknown answers unreadable', () => {
     expect(byName.every(([, policy]) => policy.recheck.length === 0)).toBe(true);
-    expect(DEFAULT_POLL_POLICY).toMatchObject({ giveUpAfter: 30 * 24 * HOUR, unreadableAfter: 5 });
+    expect(DEFAULT_POLL_POLICY).toMatchObject({ giveUpAfter: 30 * 24 * HOUR, unreadableAfter: 5, sessionLength: 30 * MINUTE });
   });
 });
 
@@ -80,6 +109,7 @@ describe('the wait after a good poll', () => {
     expect(at(110_000)).toEqual({ at: 110_000, reason: 'stuck_moment' });
     expect(at(110_001)).toEqual({ at: 110_000, reason: 'growth' });
     expect(at(99_000)).toEqual({ at: 110_000, reason: 'growth' });
+    expect(nextPoll(cards, { now: 200_000, since: 100_000, stuckAt: null, spread: 0 }).at).toBe(210_000);
   });
 
   test('never lies in the past, never beyond a coming stuck moment, never further than the longest wait and its jitter', () => {
@@ -120,4 +150,32 @@ test('failures of its own make a purchase rarer: first, doubled each time, a day
   expect(failureBackoff(cards, 16, 0)).toBe(24 * HOUR);
   expect(failureBackoff(cards, 1_000_000, 0)).toBe(24 * HOUR);
   expect(failureBackoff(cards, 1_000_000, 1)).toBe(26.4 * HOUR);
+});
+
+test('a site has its own plan or that of all sites', () => {
+  const own = { ...DEFAULT_POLL_POLICY, unreadableAfter: 1 };
+  const policy = { ...DEFAULT_POLL_POLICY, bySite: new Map([['se', own]]) };
+  expect([policyOfSite(policy, 'se'), policyOfSite(policy, 'no')]).toEqual([own, policy]);
+  expect(policyOfSite(DEFAULT_POLL_POLICY, 'se')).toBe(DEFAULT_POLL_POLICY);
+});
+
+test('a purchase is given up after the latest sign of life, and not for time that the clock skipped', () => {
+  const after = { giveUpAfter: HOUR };
+  expect(giveUpMoment({ watchedSince: 5, stateSince: null }, after)).toBe(5 + HOUR);
+  expect(giveUpMoment({ watchedSince: 5, stateSince: 7 }, after)).toBe(7 + HOUR);
+  expect(giveUpMoment({ watchedSince: 9, stateSince: 7 }, after)).toBe(9 + HOUR);
+  expect(giveUpMoment({ watchedSince: 5, stateSince: null }, after, [{ from: 10, until: 30 }])).toBe(25 + HOUR);
+});
+
+describe("failures that look like the site's", () => {
+  test('are counted until the purchase is answered, and excused ones never make them its own', () => {
+    const [outage, unknown] = [trouble('unreachable'), trouble('unknown')];
+    expect([answer(0), unknown, outage].map((seen) => strikesAfter(3, seen, false))).toEqual([0, 0, 4]);
+    expect([answer(0), unknown, outage].map((seen) => strikesAfter(3, seen, true))).toEqual([0, 4, 4]);
+    expect([strikesAfter(5, outage, true), strikesAfter(5, outage, false)]).toEqual([5, 6]);
+  });
+
+  test('put the next poll off for a second, then twice as long each time, up to a minute', () => {
+    expect([0, 1, 2, 3, 6, 7, 1_000].map((strikes) => postponement(strikes) / 1_000)).toEqual([1, 1, 2, 4, 32, 60, 60]);
+  });
 });

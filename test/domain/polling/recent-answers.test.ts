@@ -64,6 +64,13 @@ describe('one answer after the other', () => {
     expect(enough(recentAfter([]), 9 * MINUTE)).toBe(false);
   });
 
+  test('of more than a hundred purchases the latest count', () => {
+    const recent = recentAfter([-1, ...range(2, 99)]);
+    expect([recent.polls.size, recent.lead]).toEqual([100, 98]);
+    noteAnswer(recent, 101, true, 200);
+    expect([recent.polls.size, recent.lead, recent.polls.has(1)]).toEqual([100, 100, false]);
+  });
+
   test('what was answered before a failure is forgotten', () => {
     const recent = recentAfter(range(1, 50));
     forgetAnswers(recent);

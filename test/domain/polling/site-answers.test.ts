@@ -57,6 +57,10 @@ describe('one answer after the other', () => {
     well(1, 2, 3);
     expect(faultAfter([1, 2, 3, 1, 2, 3, 1])).toBe(7);
     answers = newSiteAnswers();
+    for (const odd of range(50, 4)) {
+      noteFailure(answers, odd, now);
+      well(1);
+    }
     well(...range(1, 12));
     expect(faultAfter(range(1, 12))).toBe(8);
   });
@@ -77,7 +81,7 @@ describe('one answer after the other', () => {
 
   test('a purchase that goes on failing counts once, until it has answered', () => {
     well(...range(1, 60));
-    expect(faultAfter(range(100, 14))).toBe(8);
+    expect(faultAfter(range(100, 14))).toBe(7);
     for (let time = 0; time < 50; time++) {
       well(1);
       expect(faultAfter(range(100, 14))).toBeNull();
@@ -105,6 +109,80 @@ describe('one answer after the other', () => {
     expect([...answers.well.keys()].at(-1)).toBe(67);
     well(67);
     expect(isSiteDoubtful(answers)).toBe(false);
+  });
+
+  test('seven in a row are enough where a tenth fails usually, six are not', () => {
+    well(...range(1, 70));
+    expect(faultAfter(range(100, 6))).toBeNull();
+    expect(faultAfter(range(106, 1))).toBe(1);
+  });
+
+  test('who answered well again counts as the latest, and who got another answer no longer', () => {
+    well(...range(1, 64), 1, 65);
+    expect([answers.well.has(1), answers.well.has(2), answers.well.size]).toEqual([true, false, 64]);
+    noteUsable(answers, 65, { good: false, now });
+    expect(answers.well.has(65)).toBe(false);
+  });
+
+  test('failures of two purchases, or of some that failed before, are no doubt', () => {
+    for (const purchase of [1, 2, 1, 2, 1, 2]) noteFailure(answers, purchase, now);
+    expect(isSiteDoubtful(answers)).toBe(false);
+    noteFailure(answers, 3, now);
+    expect(isSiteDoubtful(answers)).toBe(true);
+    well(9);
+    for (const purchase of [1, 2, 3, 1, 2, 3]) noteFailure(answers, purchase, now);
+    expect(isSiteDoubtful(answers)).toBe(false);
+  });
+
+  test('a row of a minute without a usable answer is enough', () => {
+    well(...range(1, 40));
+    for (let time = 0; time < 60; time++) {
+      noteFailure(answers, 100 + (time % 3), now);
+      well(1);
+    }
+    expect(faultAfter([100, 101, 102, 103, 100, 101, 102])).toBeNull();
+    now = MINUTE - 1;
+    expect(isSiteAtFault(answers, now)).toBe(false);
+    expect(isSiteAtFault(answers, MINUTE)).toBe(true);
+  });
+
+  test('about within a minute: ten that began to fail, not fewer than were answered, three failures for each answer', () => {
+    const late = (differs: Partial<SiteAnswers['late']>): boolean => {
+      answers.answeredAt = now;
+      answers.late = { at: now, usable: 5, failures: 15, answered: 10, fresh: 10, ...differs };
+      return isSiteAtFault(answers, now);
+    };
+    expect([late({}), late({ fresh: 9.9 }), late({ answered: 10.1 }), late({ usable: 5.1 })]).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  test('who answered well five minutes ago speaks no longer for the site', () => {
+    well(...range(1, 20));
+    now = 5 * MINUTE - 1;
+    well(50);
+    expect(faultAfter([60, 61, 62, 60, 61, 62, 60])).toBeNull();
+    now = 5 * MINUTE;
+    well(50);
+    expect(faultAfter([70, 71, 72, 70, 71, 72, 70])).toBe(7);
+  });
+
+  test('nothing of before an outage counts after it', () => {
+    well(1, 2, 3);
+    for (const purchase of [4, 5]) noteFailure(answers, purchase, now);
+    well(1);
+    noteFailure(answers, 6, now);
+    forgetOutage(answers);
+    expect([answers.well.size, [...answers.failing]]).toEqual([0, [6]]);
+  });
+
+  test('a purchase that fails again is remembered as the latest, and those before the last thousand are not', () => {
+    for (const purchase of [...range(1, 1_000), 1, 1_001]) noteFailure(answers, purchase, now);
+    expect([answers.failing.has(1), answers.failing.has(2), answers.failing.size]).toEqual([true, false, 1_000]);
+    expect(answers.row.purchases.size).toBe(1_000);
   });
 
   test('memory is bounded', () => {

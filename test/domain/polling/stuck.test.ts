@@ -39,5 +39,8 @@ test('later in the stay, polls are planned further apart and less of a gap is ex
   const gap = 10 * MINUTE;
   const early = unaskedTime(policy, { since: 0, seenAt: MINUTE, now: MINUTE + gap });
   const late = unaskedTime(policy, { since: 0, seenAt: 20 * MINUTE, now: 20 * MINUTE + gap });
+  // Since when the purchase has been there counts, not what the clock shows.
+  const shifted = { since: 1e9, seenAt: 1e9 + MINUTE, now: 1e9 + MINUTE + gap };
+  expect(unaskedTime(policy, shifted)).toBe(early);
   expect(early - late).toBe(Math.round((2 * MINUTE - 6_000) * (1 + JITTER)));
 });

@@ -15,4 +15,8 @@ test('metadata that is nested too deep for a program is replaced by an object th
   expect(JSON.parse(metadataText(nested(101)).text)).toEqual({ unreadable: expect.stringContaining('nested too deep') });
 });
 
+test('metadata that is nested too deep for this program fails no other row', () => {
+  expect(parseMetadata(nested(200_000))).toEqual({ unreadable: expect.stringContaining('nested too deep') });
+});
+
 test('a text that is no JSON is an error of the caller', () => expect(() => parseMetadata('{')).toThrow(SyntaxError));

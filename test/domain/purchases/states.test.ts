@@ -73,6 +73,14 @@ test('a checkout was paid, or refused, or came to nothing', () => {
   expect([6, 17, 'Unknown(17)', '?'].map(checkoutEnd)).toEqual([null, null, null, null]);
 });
 
+test('people are told of each state what it means, and where something is waited for, why and what to do', () => {
+  const texts = STATE_NAMES.flatMap((_, value) => {
+    const { meaning, advice } = knownState(value)!;
+    return [meaning, ...(advice === null ? [] : [advice.cause, advice.remedy])];
+  });
+  expect(texts.filter((text) => !/^[A-Z].{20}/.test(text))).toEqual([]);
+});
+
 describe('words for people', () => {
   test('every state of the specification has its own', () => {
     const words = STATE_NAMES.map((_, value) => stateWords(value));

@@ -37,7 +37,7 @@ test('lengths are learned of stays that ended well while all was calm, the short
   const counts = createStayCounts();
   counts.add(aStay(), true);
   for (const stay of [aStay({ outcome: 'overdue' }), aStay({ outcome: 'other' })]) counts.add(stay, true);
-  counts.add(aStay(), false);
+  counts.add(aStay({ shortest: 9 * MINUTE, longest: 9 * MINUTE }), false);
   const row = { site: 'se', state: 6, day: '2026-11-20' };
   expect(counts.dwell()).toEqual([
     { ...row, bucket: bucketOf(MINUTE), shortest: 1, longest: 0 },

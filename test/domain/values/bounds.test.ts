@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cutJson, cutText, LONGEST_TEXT } from '../../../src/domain/values/bounds.ts';
+import { cutJson, cutText, isAmount, isCurrency, LONGEST_TEXT } from '../../../src/domain/values/bounds.ts';
 import { decimal } from '../../../src/domain/values/exact-json.ts';
 
 test('a text stays as it is, or is cut to the most with a mark, and never within a character', () => {
@@ -26,4 +26,19 @@ test('JSON that is too long becomes the beginning of its text', () => {
   expect(long).toMatch(/^\{"rates":\["x",.*… \(cut\)$/);
   expect((long as string).length).toBe(LONGEST_TEXT);
   expect(cutJson(decimal('9'.repeat(1_000)))).toMatch(/^9+… \(cut\)$/);
+});
+
+test('of a text as much is kept as fits', () => {
+  expect(cutText('x'.repeat(257))).toBe(`${'x'.repeat(249)}… (cut)`);
+  expect(cutText(`${'x'.repeat(248)}😀${'x'.repeat(9)}`)).toBe(`${'x'.repeat(248)}… (cut)`);
+  expect(cutText('x'.repeat(256))).toBe('x'.repeat(256));
+});
+
+test('an amount has the digits of a 128-bit decimal, and a currency a short code', () => {
+  const [most, more] = ['9'.repeat(29), '9'.repeat(30)];
+  const amounts = ['0', '249.50', '-1', most, `0.${most}`, '1e29', '1E+05', '25e-10'];
+  expect(amounts.filter((rawJSON) => !isAmount({ rawJSON }))).toEqual([]);
+  const none = [more, `0.${more}`, '2e29', '-2e29', '1e30', '1e-030', '1e', '1.', 'x1', '1x'];
+  expect(none.filter((rawJSON) => isAmount({ rawJSON }))).toEqual([]);
+  expect(['SEK', 'X'.repeat(16), 'X'.repeat(17)].map(isCurrency)).toEqual([true, true, false]);
 });

@@ -1,7 +1,7 @@
 import { createInterface, type Interface } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { afterAll, expect, test } from 'vitest';
-import { cutToWidth, textWidth, wrapToWidth } from '../../../src/domain/values/text-width.ts';
+import { cutToWidth, padToWidth, textWidth, wrapToWidth } from '../../../src/domain/values/text-width.ts';
 
 /** Node.js knows how wide texts are, and tells it by where its line editor has the cursor. */
 const editor = createInterface({ input: new PassThrough(), output: new PassThrough().resume(), prompt: '', terminal: true });
@@ -40,4 +40,9 @@ test('a line breaks at spaces, and not before a unit', () => {
   expect(wrapToWidth('stuck for 20 s at demo-se', 12)).toEqual(['stuck for', '20 s at', 'demo-se']);
   expect(wrapToWidth('a https://shop.example/long b', 8)).toEqual(['a', 'https://shop.example/long', 'b']);
   expect(wrapToWidth('', 8)).toEqual(['']);
+  expect([wrapToWidth('fox ran', 7), wrapToWidth('fox ran', 6)]).toEqual([['fox ran'], ['fox', 'ran']]);
+});
+
+test('a text is filled up with blanks behind or before it, and one that is wider stays', () => {
+  expect([padToWidth('日本', 6), padToWidth('日本', 6, true), padToWidth('日本', 3)]).toEqual(['日本  ', '  日本', '日本']);
 });

@@ -169,11 +169,11 @@ export const TELLING: readonly Guard[] = [
     promise: 'a receiver can drop repeats by webhook-id',
     file: WEBHOOK,
     from: `{ now, signal, mayLeave, trace }: SendOptions): Promise<SendResult> {
-      const started = performance.now();
+      const started = monotonic();
       const body = isCloudEvent ? toCloudEvent(event.body) : event.body;
       const { id, timestamp, signature } = sign(event.id, now, body);`,
     to: `{ now, signal, mayLeave, trace, attempt }: SendOptions): Promise<SendResult> {
-      const started = performance.now();
+      const started = monotonic();
       const body = isCloudEvent ? toCloudEvent(event.body) : event.body;
       const { id, timestamp, signature } = sign(\`\${event.id}\${attempt > 1 ? attempt : ''}\`, now, body);`,
   },
