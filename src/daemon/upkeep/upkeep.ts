@@ -6,13 +6,11 @@ import { RETIRED_AFTER } from '../../domain/replicas/named.ts';
 import { timeBefore } from '../../domain/values/clock-steps.ts';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 import { LEASES } from '../../postgres/migrations/names.ts';
-import { foldTransitionCounts } from '../../postgres/polling/transition-counts.ts';
-import { dropEmptyCounts, foldCounts } from '../../postgres/reports/counts.ts';
+import { dropEmptyCounts } from '../../postgres/reports/counts.ts';
 import { takeLease } from '../../postgres/shards/leases.ts';
 import { retireUnnamed } from '../../postgres/shards/named.ts';
 import { suppressForDeleted, suppressForOff } from '../../postgres/subscribers/changes.ts';
-import { foldDeliveryHours } from '../../postgres/trends/delivery-hours.ts';
-import { foldOutcomes } from '../../postgres/trends/outcomes.ts';
+import { foldAppended } from '../../postgres/upkeep/folding.ts';
 import { moveTimesBack } from '../../postgres/upkeep/move-times-back.ts';
 import {
   doneAt,
@@ -46,9 +44,6 @@ const FOLD_EVERY: Milliseconds = 10_000;
 const RETIRE_EVERY: Milliseconds = 60_000;
 /** While counters or names are left to write: short, so that other loops get the database in between. */
 const WHILE_MORE: Milliseconds = 50;
-/** More than one fold takes at once would be a reason to go on. */
-const MANY = 10_000;
-const MANY_OUTCOMES = 500;
 /** Old counts and old answers go every hour, whatever the settings say. */
 const SMALL_TABLES_EVERY: Milliseconds = 3_600_000;
 const SMALL_TABLES_KEPT: Milliseconds = 86_400_000;
@@ -140,9 +135,7 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
       if (await followClock()) heldEpoch = null;
       await adopt(epoch);
       if (clock.monotonic() >= foldAt) {
-        const folded = Math.max(await foldCounts(sql), await foldTransitionCounts(sql), await foldDeliveryHours(sql));
-        const outcomes = await foldOutcomes(sql);
-        if (folded >= MANY || outcomes >= MANY_OUTCOMES) return WHILE_MORE;
+        if (await foldAppended(sql)) return WHILE_MORE;
         if (await renaming()) return WHILE_MORE;
         if (clock.monotonic() >= retireAt) await retire();
         foldAt = clock.monotonic() + FOLD_EVERY;
