@@ -85,10 +85,12 @@ comment on table purchase_watch_internal.outcomes_gone is 'Counted purchases tha
 
 create table purchase_watch_internal.outcome_folds (
   only_row boolean primary key default true check (only_row),
-  number bigint not null
+  number bigint not null,
+  filled_to bigint
 ) with (fillfactor = 50);
-insert into purchase_watch_internal.outcome_folds (number) values (0);
+insert into purchase_watch_internal.outcome_folds (number, filled_to) values (0, 0);
 comment on table purchase_watch_internal.outcome_folds is 'How often outcomes were folded. Two foldings never begin from the same number, so none counts a purchase that another one counts.';
+comment on column purchase_watch_internal.outcome_folds.filled_to is 'Up to which row of purchases upkeep has looked for purchases that ended before this version; null: no more are to be looked at.';
 comment on column purchase_watch_internal.outcome_folds.only_row is 'Keeps the table at one row.';
 
 create function purchase_watch_internal.note_outcome() returns trigger language plpgsql
@@ -139,7 +141,7 @@ for each statement execute function purchase_watch_internal.note_all_gone();
 create table purchase_watch_internal.delivery_hours (
   hour timestamptz not null,
   attempts bigint not null,
-  subscriber integer not null references purchase_watch_internal.subscribers,
+  subscriber integer not null,
   status_class smallint not null,
   bucket smallint not null,
   delivered boolean not null,
@@ -164,14 +166,3 @@ create function purchase_watch_internal.took_bucket(took_ms integer) returns sma
   select case when took_ms < 10 then 0 else least(1 + floor(log(2, took_ms / 10.0) * 4), 60) end::smallint
 $$;
 comment on function purchase_watch_internal.took_bucket is 'The bucket of a time in delivery_hours.';
-
--- What ended before this version is counted as far as it is kept.
-insert into purchase_watch_internal.outcome_changes (purchase) select id from purchase_watch.purchases where ended_at is not null;
-insert into purchase_watch_internal.delivery_hour_changes (hour, attempts, subscriber, status_class, bucket, delivered)
-select date_bin('1 hour', at, 'epoch'), count(*), subscriber, coalesce(http_status / 100, 0), purchase_watch_internal.took_bucket(took_ms), delivered
-from (
-  select settled_at as at, subscriber, http_status, took_ms, true as delivered from purchase_watch_internal.deliveries where status = 'delivered' and took_ms is not null
-  union all
-  select a.at, d.subscriber, a.http_status, a.took_ms, a.outcome = 'delivered'
-  from purchase_watch_internal.attempts a join purchase_watch_internal.deliveries d on d.id = a.delivery) every
-group by 1, 3, 4, 5, 6;

@@ -59,6 +59,19 @@ export const outcomesOf = (sql: Queries): Fragment => sql`
       where purchase = p.id and sequence < coalesce(f.sequence, 2147483647) and to_state <> all(${FINAL_STATES}::integer[])
       order by sequence desc limit 1) w on true`;
 
+/** Rows of purchases that one statement looks at for those that ended before their ends were counted. */
+const FILLED_AT_ONCE = 5_000;
+
+/** Notes a batch of the purchases that ended before this version; answers how many rows were looked at, 0 at the end. */
+export const fillOutcomes = (sql: Queries) =>
+  firstValue<number>(sql`
+    with page as materialized (
+      select id, ended_at from purchase_watch.purchases
+      where id > (select filled_to from purchase_watch_internal.outcome_folds) order by id limit ${FILLED_AT_ONCE}),
+    noted as (insert into purchase_watch_internal.outcome_changes (purchase) select id from page where ended_at is not null),
+    moved as (update purchase_watch_internal.outcome_folds set filled_to = (select max(id) from page))
+    select count(*) as looked from page`);
+
 /**
  * Counts the purchases whose outcome changed since the last call; answers how many there were. Any replica may call this at any time:
  * of two that begin together one does nothing.

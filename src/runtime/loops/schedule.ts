@@ -65,7 +65,7 @@ export function createSchedule(expression: string, timeZone = 'UTC') {
 export interface Zone {
   /** The local day of a moment, as its midnight in UTC. */
   day(at: Instant): Instant;
-  /** What local clocks show at a moment, as if it were a time of UTC. */
+  /** The time that local clocks show at a moment, as if it were a time of UTC. */
   local(at: Instant): Milliseconds;
   /** The moment at which local clocks show a time, given as if it were one of UTC. */
   instant(local: Milliseconds): Instant;

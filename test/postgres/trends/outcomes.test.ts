@@ -4,6 +4,7 @@ import type { Sql } from '../../../src/postgres/connection/database.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { foldOutcomes } from '../../../src/postgres/trends/outcomes.ts';
 import { checkOutcomeHours, checkOutcomes } from '../../../src/postgres/upkeep/audit-outcomes.ts';
+import { foldAppended } from '../../../src/postgres/upkeep/folding.ts';
 import { createRandom } from '../../simulation/world/random.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 
@@ -168,6 +169,17 @@ describe('what became of it later', () => {
     await foldOutcomes(sql);
     expect(await hours()).toMatchObject([{ customers: 2, gone: 1, amount: '499.0' }]);
   });
+});
+
+test('what ended before the counts were made is found batch by batch', async () => {
+  for (let n = 0; n < 5; n++) await lived({ states: [CARD, COMPLETED] });
+  await lived({ states: [CARD], status: 'watching' });
+  await sql`truncate purchase_watch_internal.outcome_changes`;
+  await sql`update purchase_watch_internal.outcome_folds set filled_to = 0`;
+  while (await foldAppended(sql));
+  await foldAppended(sql);
+  expect(await short()).toEqual([`5 paid ${CARD} 0`]);
+  expect(await sql`select filled_to from purchase_watch_internal.outcome_folds`).toEqual([{ filledTo: null }]);
 });
 
 test('of many slices the first 64 are kept apart', async () => {
