@@ -7,10 +7,10 @@ export interface Share {
 }
 
 /** `too_few`: nothing can be said. `as_before`: chance alone makes such a difference often enough. */
-export type Change = 'too_few' | 'as_before' | 'better' | 'worse';
+export type ShareChange = 'too_few' | 'as_before' | 'better' | 'worse';
 
 /** A share of fewer customers says nothing. */
-export const FEWEST = 30;
+const FEWEST = 30;
 /** How often chance alone may make a difference that is named, over all differences that are looked at. */
 const BY_CHANCE = 0.01;
 
@@ -21,7 +21,7 @@ export const shareOf = ({ customers, paid }: Share): number | null => (customers
  * Compares a share with one of before, by the test of two proportions (Wilson's pooled normal score). `looks` is how many such
  * comparisons are made together: each may then err more rarely (Bonferroni).
  */
-export function changeOf(now: Share, before: Share, looks = 1): Change {
+export function changeOf(now: Share, before: Share, looks = 1): ShareChange {
   const [share, earlier] = [shareOf(now), shareOf(before)];
   if (share === null || earlier === null) return 'too_few';
   const pooled = (now.paid + before.paid) / (now.customers + before.customers);
