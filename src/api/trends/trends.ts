@@ -4,7 +4,7 @@ import { z } from '@hono/zod-openapi';
 import { readTrends } from '../../actions/trends/trends.ts';
 import { TREND_RANGES } from '../../domain/trends/period.ts';
 import { type Decimal, isDecimal } from '../../domain/values/exact-json.ts';
-import { listOf, named, numberOrNull, siteParameter, textOrNull } from '../http/fields.ts';
+import { listOf, named, numberOrNull, siteParameter, textOrNull, wordParameter } from '../http/fields.ts';
 import { Problem } from '../http/problems.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
@@ -75,16 +75,12 @@ const trendsSchema = named('Trends', {
   receivers: listOf({ subscriber: z.string(), attempts: z.int(), failed: z.int() }),
 });
 
-/** The answer's body. */
-export type TrendsBody = z.output<typeof trendsSchema>;
-
 const trendsRoute = route('GET /v1/trends', {
   summary: 'Read how checkouts ended over days',
   description:
     'How many customers paid and where the others were lost, by hour, by the state in which they waited last and by currency, beside the time before. Counted as it happens and kept for `store.retention.trends`, so it costs the same however many purchases there are. A purchase counts when its end is seen, a minute later at most.',
   query: {
-    range: z
-      .enum(TREND_RANGES)
+    range: wordParameter(TREND_RANGES, 'range')
       .optional()
       .describe('Whole days up to today, which is left out; of 24h, whole hours. 7d when left out.'),
     site: siteParameter.optional(),
