@@ -4,8 +4,8 @@ import { z } from '@hono/zod-openapi';
 import { readTrends } from '../../actions/trends/trends.ts';
 import { TREND_RANGES } from '../../domain/trends/period.ts';
 import { type Decimal, isDecimal } from '../../domain/values/exact-json.ts';
-import { listOf, named, numberOrNull, siteParameter, textOrNull, wordParameter } from '../http/fields.ts';
-import { Problem } from '../http/problems.ts';
+import { isZone } from '../../runtime/loops/schedule.ts';
+import { listOf, named, numberOrNull, parameter, siteParameter, textOrNull, wordParameter } from '../http/fields.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
 import { stateOrNull, timeSchema } from '../purchases/purchase-body.ts';
@@ -14,14 +14,15 @@ export function mountTrends(app: Api, { sql }: ApiDeps): void {
   app.openapi(trendsRoute, async (c) => {
     const { range = '7d', zone = 'UTC', site = null } = c.req.valid('query');
     if (site !== null) await requireSite(sql, site);
-    try {
-      return c.json(await readTrends(sql, { range, zone, site }), 200);
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      throw new Problem('invalid_request', `There is no zone ${JSON.stringify(zone)}; give a name such as Europe/Stockholm.`);
-    }
+    return c.json(await readTrends(sql, { range, zone, site }), 200);
   });
 }
+
+const zoneParameter = parameter<string>((value) =>
+  isZone(value)
+    ? { is: value }
+    : { problem: `must be the IANA name of a zone such as Europe/Stockholm, and not ${JSON.stringify(value)}` },
+);
 
 const changeSchema = z
   .enum(['too_few', 'as_before', 'better', 'worse'])
@@ -84,9 +85,7 @@ const trendsRoute = route('GET /v1/trends', {
       .optional()
       .describe('Whole days up to today, which is left out; of 24h, whole hours. 7d when left out.'),
     site: siteParameter.optional(),
-    zone: z
-      .string()
-      .max(64)
+    zone: zoneParameter
       .optional()
       .describe('The IANA name of the zone in which days begin, such as Europe/Stockholm; UTC when left out.'),
   },

@@ -5,6 +5,7 @@ import { readTrends, type Trends } from '../../actions/trends/trends.ts';
 import { stateWords } from '../../domain/purchases/states.ts';
 import { TREND_RANGES } from '../../domain/trends/period.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
+import { isZone } from '../../runtime/loops/schedule.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { onDatabase } from '../terminal/database.ts';
 import { printJson, printLine, printText } from '../terminal/output.ts';
@@ -13,12 +14,8 @@ import { printTable } from '../terminal/table.ts';
 
 /** The zone's name, if there is such a zone. */
 function zoneArgument(name: string): string {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return name;
-  } catch {
-    throw new InvalidArgumentError('There is no such zone; give a name such as Europe/Stockholm.');
-  }
+  if (isZone(name)) return name;
+  throw new InvalidArgumentError('There is no such zone; give a name such as Europe/Stockholm.');
 }
 
 export const register = onDatabase(

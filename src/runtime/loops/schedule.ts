@@ -71,6 +71,16 @@ export interface Zone {
   instant(local: Milliseconds): Instant;
 }
 
+/** Whether there is a zone of this name (IANA). */
+export function isZone(name: string): boolean {
+  try {
+    zoneOf(name).day(0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** How clocks in a zone (IANA name) show time. Throws RangeError when there is no such zone. */
 export function zoneOf(timeZone: string): Zone {
   if (timeZone === 'UTC') return { day: (at) => Math.floor(at / DAY) * DAY, local: (at) => at, instant: (local) => local };
