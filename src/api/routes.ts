@@ -46,6 +46,7 @@ import { mountDeliveries } from './subscribers/deliveries.ts';
 import { mountRetryAll } from './subscribers/retry-all.ts';
 import { mountSubscribers } from './subscribers/subscribers.ts';
 import { mountWaiting } from './subscribers/waiting.ts';
+import { mountTrends } from './trends/trends.ts';
 
 /** Everything that calls stand on, with the parts of streams and metrics. */
 type AllDeps = ApiDeps & {
@@ -71,6 +72,7 @@ const CALLS: readonly ((app: Api, deps: AllDeps) => void)[] = [
   mountStream,
   mountOverview,
   mountFlow,
+  mountTrends,
   mountActivity,
   mountSystem,
   mountDoctor,

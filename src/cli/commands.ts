@@ -41,6 +41,7 @@ export const COMMAND_GROUPS = [
     ['events|event [options]', 'show what happened last, and what happens', () => import('./look/events.ts')],
     ['export [options] <what>', 'write rows for spreadsheets and warehouses', () => import('./look/export.ts')],
     ['flow [options]', 'show how purchases go from state to state, and where they wait', () => import('./look/flow.ts')],
+    ['trends [options]', 'show how checkouts ended over days, beside the time before', () => import('./look/trends.ts')],
     ['activity [options]', 'show polls, lag and deliveries of each of the last minutes', () => import('./look/activity.ts')],
     [
       'plan [options] [state]',

@@ -104,7 +104,7 @@ export const LOG_EVENTS = {
   'replica.tries_again': 'warn: reason',
   'replica.troubled': 'error: reasons since detail',
   'replica.troubles_not_stored': 'debug: error',
-  'retention.done': 'info: purchases attempts siteEvents incidents silences actions days tookMs',
+  'retention.done': 'info: purchases attempts siteEvents incidents silences actions days trends tookMs',
   'schema.behind': 'warn: detail advice',
   'schema.migrated': 'info: applied',
   'schema.newer': 'info: detail advice',

@@ -17,10 +17,38 @@ const OF_SITES = {
   ...{ site_calls: 'site', site_reach: 'site', sites: 'name', order_counts: 'site', dwell_days: 'site', stay_days: 'site' },
   ...{ activity: 'site', purchase_counts: 'site', count_changes: 'site' },
   ...{ transition_counts: 'site', transition_count_changes: 'site' },
+  ...{
+    outcomes: 'site',
+    outcome_hours: 'site',
+    outcome_slices: 'site',
+    outcomes_gone: 'site',
+    waited_hours: 'site',
+    outcome_changes: 'purchase',
+  },
 };
 const OF_NONE = [
-  ...['actions', 'console_sessions', 'database_changes', 'database_clock', 'delivery_activity', 'feed_era', 'idempotency_keys'],
-  ...['leases', 'migrations', 'renewals', 'replica_troubles', 'replicas', 'shards', 'subscriber_health', 'subscribers'],
+  ...[
+    'actions',
+    'console_sessions',
+    'database_changes',
+    'database_clock',
+    'delivery_activity',
+    'delivery_hours',
+    'delivery_hour_changes',
+    'feed_era',
+    'idempotency_keys',
+  ],
+  ...[
+    'leases',
+    'migrations',
+    'outcome_folds',
+    'renewals',
+    'replica_troubles',
+    'replicas',
+    'shards',
+    'subscriber_health',
+    'subscribers',
+  ],
 ];
 
 export const OWNERS: Readonly<Record<string, string | null>> = {

@@ -3,6 +3,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readFlow } from '../../src/actions/flow/flow.ts';
 import { register } from '../../src/postgres/purchases/purchases.ts';
 import { learnedLimits } from '../../src/postgres/stays/limits.ts';
+import { audit } from '../../src/postgres/upkeep/audit.ts';
+import { foldAppended } from '../../src/postgres/upkeep/folding.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 let t: TestApp;
@@ -37,4 +39,12 @@ test('the hour of a shop with two daemons is counted exactly, its bulk too', asy
     ['Completed', 0, 75],
     ['WaitingForCardPayments', 25, 25],
   ]);
+  const ended = async () => {
+    await foldAppended(sql);
+    return sql`
+      select outcome, way, sum(customers)::integer as customers from purchase_watch_internal.outcome_hours group by 1, 2`;
+  };
+  await expect.poll(ended).toEqual([{ outcome: 'paid', way: null, customers: 75 }]);
+  const { outcomes, outcome_hours } = await audit(sql, { site: null, since: null });
+  expect([outcomes, outcome_hours]).toMatchObject([{ checked: 75, gaps: 0 }, { gaps: 0 }]);
 });

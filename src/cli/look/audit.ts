@@ -38,6 +38,8 @@ const PROVEN: Readonly<Record<AuditCheck | keyof SentResult, (checked: number) =
   orphans: (n) =>
     `${counted(n, 'delivery', 'deliveries')}, none without its event, and no event or transition without its purchase`,
   counters: (n) => `${counted(n, 'counter')}, each equal to what it counts`,
+  outcomes: (n) => `${counted(n, 'ended purchase')}, each counted by how its rows say that it ended`,
+  outcome_hours: (n) => `${counted(n, 'count')} of an hour, each equal to the purchases that it counts`,
   known: (n) => `${counted(n, 'event')} of the log, each known to the database`,
   arrived: (n) => `${counted(n, 'event')} that the database calls delivered since the first of the log, each in the log`,
 };

@@ -211,6 +211,11 @@ const store = section({
         '90d',
         'How long events of no single purchase, ended incidents, silences and numbers of stays by day are kept, or `forever`',
       ),
+      trends: preset(
+        kind.durationOrForever,
+        '400d',
+        'How long counts by hour of how purchases ended and of attempts are kept, or `forever`',
+      ),
       at: preset(kind.cron, '17 3 * * *', 'When what is older is deleted, as a cron expression in UTC'),
     }),
   ),

@@ -10,6 +10,7 @@ import {
   removeIncidents,
   removeSilences,
   removeSiteEvents,
+  removeTrends,
 } from '../../postgres/upkeep/retention.ts';
 
 /** Before which instant what is deleted; minus infinity: it is kept for ever. */
@@ -17,6 +18,7 @@ export interface Cutoffs {
   readonly settled: Instant;
   readonly attempts: Instant;
   readonly events: Instant;
+  readonly trends: Instant;
 }
 
 export type Sweep = ReturnType<typeof createSweep>;
@@ -26,9 +28,9 @@ const PURCHASES_AT_ONCE = 200;
 const EVENTS_AT_ONCE = 200;
 const ROWS_AT_ONCE = 5_000;
 
-export function createSweep(sql: Queries, { settled, attempts, events }: Cutoffs, startedAt: Instant) {
+export function createSweep(sql: Queries, { settled, attempts, events, trends }: Cutoffs, startedAt: Instant) {
   /** How many rows of each kind were deleted, in the words of the log's line. */
-  const removed = { purchases: 0, attempts: 0, siteEvents: 0, incidents: 0, silences: 0, actions: 0, days: 0 };
+  const removed = { purchases: 0, attempts: 0, siteEvents: 0, incidents: 0, silences: 0, actions: 0, days: 0, trends: 0 };
   const kinds = [
     ['attempts', removeAttempts, { before: attempts, limit: ROWS_AT_ONCE }],
     ['siteEvents', removeSiteEvents, { before: events, limit: EVENTS_AT_ONCE }],
@@ -36,6 +38,7 @@ export function createSweep(sql: Queries, { settled, attempts, events }: Cutoffs
     ['silences', removeSilences, { before: events, limit: ROWS_AT_ONCE }],
     ['actions', removeActions, { before: events, limit: ROWS_AT_ONCE }],
     ['days', removeDays, { before: events, limit: ROWS_AT_ONCE }],
+    ['trends', removeTrends, { before: trends, limit: ROWS_AT_ONCE }],
   ] as const;
   let cursor: EndedCursor | null = null;
   const removePurchases = async (): Promise<boolean> => {

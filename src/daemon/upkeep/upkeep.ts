@@ -6,11 +6,11 @@ import { RETIRED_AFTER } from '../../domain/replicas/named.ts';
 import { timeBefore } from '../../domain/values/clock-steps.ts';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 import { LEASES } from '../../postgres/migrations/names.ts';
-import { foldTransitionCounts } from '../../postgres/polling/transition-counts.ts';
-import { dropEmptyCounts, foldCounts } from '../../postgres/reports/counts.ts';
+import { dropEmptyCounts } from '../../postgres/reports/counts.ts';
 import { takeLease } from '../../postgres/shards/leases.ts';
 import { retireUnnamed } from '../../postgres/shards/named.ts';
 import { suppressForDeleted, suppressForOff } from '../../postgres/subscribers/changes.ts';
+import { foldAppended } from '../../postgres/upkeep/folding.ts';
 import { moveTimesBack } from '../../postgres/upkeep/move-times-back.ts';
 import {
   doneAt,
@@ -31,7 +31,7 @@ interface UpkeepOptions extends Pick<Deps, 'sql' | 'clock' | 'skipped' | 'log' |
   /** Absent: nothing is sealed again. */
   readonly resealing?: Resealing;
   /** How long what is kept, infinity: for ever; and a cron expression. */
-  readonly retention: Readonly<Record<'settled' | 'attempts' | 'events', Milliseconds>> & { readonly at: string };
+  readonly retention: Readonly<Record<'settled' | 'attempts' | 'events' | 'trends', Milliseconds>> & { readonly at: string };
 }
 
 export type Upkeep = ReturnType<typeof createUpkeep>;
@@ -44,8 +44,6 @@ const FOLD_EVERY: Milliseconds = 10_000;
 const RETIRE_EVERY: Milliseconds = 60_000;
 /** While counters or names are left to write: short, so that other loops get the database in between. */
 const WHILE_MORE: Milliseconds = 50;
-/** More than one fold takes at once would be a reason to go on. */
-const MANY = 10_000;
 /** Old counts and old answers go every hour, whatever the settings say. */
 const SMALL_TABLES_EVERY: Milliseconds = 3_600_000;
 const SMALL_TABLES_KEPT: Milliseconds = 86_400_000;
@@ -111,8 +109,9 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
     if (sweep === null) {
       const due = schedule.latest(now);
       if (due === null || (done !== null && due <= done)) return REST;
-      const { settled, attempts, events } = retention;
-      sweep = createSweep(sql, { settled: ago(settled), attempts: ago(attempts), events: ago(events) }, now);
+      const { settled, attempts, events, trends } = retention;
+      const cutoffs = { settled: ago(settled), attempts: ago(attempts), events: ago(events), trends: ago(trends) };
+      sweep = createSweep(sql, cutoffs, now);
     }
     const began = clock.monotonic();
     if (await sweep.step()) return Math.min(Math.max(clock.monotonic() - began, SHORTEST_PAUSE), LONGEST_PAUSE);
@@ -136,8 +135,7 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
       if (await followClock()) heldEpoch = null;
       await adopt(epoch);
       if (clock.monotonic() >= foldAt) {
-        const folded = Math.max(await foldCounts(sql), await foldTransitionCounts(sql));
-        if (folded >= MANY) return WHILE_MORE;
+        if (await foldAppended(sql)) return WHILE_MORE;
         if (await renaming()) return WHILE_MORE;
         if (clock.monotonic() >= retireAt) await retire();
         foldAt = clock.monotonic() + FOLD_EVERY;

@@ -8,9 +8,9 @@ import { humanDuration } from '../values/duration.ts';
 import { MINUTE, type Milliseconds, SECOND } from '../values/time.ts';
 
 /** Buckets for each doubling of the time: neighbours differ by 19 %. */
-const PER_DOUBLING = 4;
+export const PER_DOUBLING = 4;
 /** Ends above 40 days, which is longer than a purchase is watched without a change by default; what lasts longer counts here. */
-const LAST_BUCKET = Math.ceil(Math.log2(40 * 24 * 60 * 60) * PER_DOUBLING);
+export const LAST_BUCKET = Math.ceil(Math.log2(40 * 24 * 60 * 60) * PER_DOUBLING);
 
 /** The bounds of a bucket in milliseconds: from `from` on and shorter than `below`. Bucket 0 is everything below a second. */
 export function boundsOf(bucket: number): { readonly from: Milliseconds; readonly below: Milliseconds } {

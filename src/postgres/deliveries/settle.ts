@@ -4,6 +4,7 @@ import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { type Columns, columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { countingAttempts } from '../trends/delivery-hours.ts';
 import { keepingAnswers, keptAnswers } from './answers.ts';
 import { type DueDelivery, LONGEST_LANE, putOff, type Rank, REPLAYED } from './deliveries.ts';
 
@@ -106,7 +107,9 @@ async function settleDelivered(sql: Queries, batch: readonly Settlement[], write
     settled as (
       update purchase_watch_internal.deliveries d set status = 'delivered', attempts = r.number, settled_at = r.at,
         took_ms = r.took, http_status = r.http_status, excerpt = r.excerpt, last_error = null
-      from result r where d.id = r.id and ${sql.unsafe(FOLLOWS)} returning d.id)
+      from result r where d.id = r.id and ${sql.unsafe(FOLLOWS)}
+      returning d.id, r.at, r.took, r.http_status, d.subscriber, true as delivered),
+    ${countingAttempts(sql)}
     select string_agg(id::text, ',') as ids from settled`;
   return row.ids?.split(',').map(Number) ?? [];
 }
@@ -143,7 +146,9 @@ async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: 
         status = case when r.status = 'exhausted' and d.attempts_before > r.before then 'pending' else r.status end,
         settled_at = case when r.status = 'pending' or r.status = 'exhausted' and d.attempts_before > r.before then null
           else r.at end
-      from result r where d.id = r.id and ${sql.unsafe(FOLLOWS)} returning d.id, d.mark),
+      from result r where d.id = r.id and ${sql.unsafe(FOLLOWS)} 
+      returning d.id, d.mark, r.at, r.took, r.http_status, d.subscriber, false as delivered),
+    ${countingAttempts(sql)},
     attempt as (
       insert into purchase_watch_internal.attempts (delivery, number, at, took_ms, http_status, outcome, fault, excerpt)
       select r.id, r.number, r.at, r.took, r.http_status, r.outcome, r.fault, r.excerpt

@@ -12,4 +12,6 @@ export const LOCKS = locksIn(`
 0007_requests.sql
 0008_views.sql
 0009_roles.sql
+0010_trends.sql | create table | purchase_watch.purchases | ShareRowExclusiveLock | none
+0010_trends.sql | create trigger | purchase_watch_internal.purchase_details | ShareRowExclusiveLock | none
 `);

@@ -58,6 +58,18 @@ export async function moveHistory(sql: Queries, { from, to }: Renamed): Promise<
       insert into purchase_watch_internal.transition_count_changes (bucket, count, from_state, to_state, site)
       select bucket, count, from_state, to_state, ${to} from change),
     changing as (update purchase_watch_internal.transition_count_changes set site = ${to} where site = ${from}),
+    outcome as (delete from purchase_watch_internal.outcome_hours where site = ${from} returning *),
+    ended as (
+      insert into purchase_watch_internal.outcome_hours as h (site, hour, way, was_stuck, outcome, method, country, currency, customers, gone, amount)
+      select ${to}, hour, way, was_stuck, outcome, method, country, currency, customers, gone, amount from outcome
+      on conflict (site, hour, way, was_stuck, outcome, method, country, currency) do update set
+        customers = h.customers + excluded.customers, gone = h.gone + excluded.gone, amount = h.amount + excluded.amount),
+    wait as (delete from purchase_watch_internal.waited_hours where site = ${from} returning *),
+    waited as (
+      insert into purchase_watch_internal.waited_hours as h (site, hour, way, bucket, customers) select ${to}, hour, way, bucket, customers from wait
+      on conflict (site, hour, way, bucket) do update set customers = h.customers + excluded.customers),
+    counted as (update purchase_watch_internal.outcomes set site = ${to} where site = ${from}),
+    deleted as (update purchase_watch_internal.outcomes_gone set site = ${to} where site = ${from}),
     paid as (delete from purchase_watch_internal.order_counts where site = ${from} returning *),
     paying as (
       insert into purchase_watch_internal.order_counts as c (site, paid, repeated) select ${to}, paid, repeated from paid

@@ -47,8 +47,8 @@ export const sharersOfOrder = (sql: Queries): Fragment => sql`
       where own.purchase = p.id limit ${MOST_OF_ONE_ORDER + 1}) q`;
 
 /** SQL: other purchases of the order of the purchases row `p` at the same site. */
-const othersOfOrder = (sql: Queries): Fragment => sql`
-    select o.state, o.state_since, o.registered_at
+export const othersOfOrder = (sql: Queries): Fragment => sql`
+    select o.state, o.state_since, o.registered_at, o.status
     from (${sharersOfOrder(sql)}) s
     join purchase_watch.purchases o on o.id = s.id
     where s.sharing between 2 and ${MOST_OF_ONE_ORDER} and o.id <> p.id and o.site = p.site`;

@@ -23,7 +23,7 @@ export interface Report {
 export const LISTED = 20;
 
 /** The part of a statement that answers a check's result, from the part named `gap`, with columns site, purchase_id, sequence, detail. */
-const report = (sql: Queries, check: AuditCheck, { checked, gap }: { checked: string; gap: string }) => sql`
+export const report = (sql: Queries, check: AuditCheck, { checked, gap }: { checked: string; gap: string }) => sql`
   select ${check} as check, (select count(*) from ${sql.unsafe(checked)})::float8 as checked,
     (select count(*) from ${sql.unsafe(gap)})::float8 as gaps,
     (select coalesce(json_agg(g), '[]') from (
@@ -33,10 +33,10 @@ const report = (sql: Queries, check: AuditCheck, { checked, gap }: { checked: st
 const expected = (sql: Queries) => sql`
   s.configured and e.created_at >= s.matching_since + interval '1 minute' and ${wanting(sql)}`;
 
-const within = (sql: Queries, column: string, { after, through }: Range) =>
+export const within = (sql: Queries, column: string, { after, through }: Range) =>
   sql`${sql.unsafe(column)} > ${after}::bigint and ${sql.unsafe(column)} <= ${through}::bigint`;
 
-const ofSite = (sql: Queries, column: string, site: string | null) =>
+export const ofSite = (sql: Queries, column: string, site: string | null) =>
   site === null ? sql`true` : sql`${sql.unsafe(column)} = ${site}`;
 
 const sinceThen = (sql: Queries, column: string, since: Instant | null) =>
@@ -196,6 +196,8 @@ export const AUDIT_CHECKS = [
   'site_events',
   'orphans',
   'counters',
+  'outcomes',
+  'outcome_hours',
 ] as const;
 
 export type AuditCheck = (typeof AUDIT_CHECKS)[number];

@@ -16,6 +16,7 @@ import {
   type Range,
   type Report,
 } from './audit-checks.ts';
+import { checkOutcomeHours, checkOutcomes } from './audit-outcomes.ts';
 
 /** A place where a row is missing or wrong. */
 export interface Gap {
@@ -97,7 +98,10 @@ async function runChecks(sql: Queries, options: AuditOptions): Promise<AuditResu
     }
   };
 
-  await walk('purchases', '0', checkPurchases);
+  await walk('purchases', '0', async (own, range) => [
+    ...(await checkPurchases(own, range)),
+    ...(await checkOutcomes(own, range)),
+  ]);
   // Leaves out events before that moment; positions follow time nearly.
   const begin = await firstValue<string>(sql`
     select coalesce(case when ${since}::float8 is not null
@@ -106,6 +110,7 @@ async function runChecks(sql: Queries, options: AuditOptions): Promise<AuditResu
   // A delivery without its event has no site any more.
   if (site === null) await walk('deliveries', begin, checkDeliveries);
   add(await checkCounters(sql, site));
+  add(await checkOutcomeHours(sql, site));
   return result;
 }
 

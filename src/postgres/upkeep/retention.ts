@@ -133,6 +133,16 @@ const removingBySite =
 
 /** Counts of polls in minutes. */
 export const removeActivity = removingBySite('activity', 'minute');
+/** Counts of how purchases ended and how long they waited, by hour. */
+export async function removeTrends(sql: Queries, old: OldRows): Promise<number> {
+  return (
+    (await removeOutcomeHours(sql, old)) ||
+    (await removeWaitedHours(sql, old)) ||
+    (await removeBatch(sql, 'delivery_hours', { condition: olderThan(sql, 'hour', old.before), limit: old.limit }))
+  );
+}
+const removeOutcomeHours = removingBySite('outcome_hours', 'hour');
+const removeWaitedHours = removingBySite('waited_hours', 'hour');
 export const removeTransitionCounts = removingBySite('transition_counts', 'bucket');
 
 /** Deletes kept answers to requests with an Idempotency-Key that were made before a moment. */

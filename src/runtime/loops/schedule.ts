@@ -62,15 +62,28 @@ export function createSchedule(expression: string, timeZone = 'UTC') {
   };
 }
 
-interface Zone {
+export interface Zone {
   /** The local day of a moment, as its midnight in UTC. */
   day(at: Instant): Instant;
+  /** The time that local clocks show at a moment, as if it were a time of UTC. */
+  local(at: Instant): Milliseconds;
   /** The moment at which local clocks show a time, given as if it were one of UTC. */
   instant(local: Milliseconds): Instant;
 }
 
-function zoneOf(timeZone: string): Zone {
-  if (timeZone === 'UTC') return { day: (at) => Math.floor(at / DAY) * DAY, instant: (local) => local };
+/** Whether there is a zone of this name (IANA). */
+export function isZone(name: string): boolean {
+  try {
+    zoneOf(name).day(0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** How clocks in a zone (IANA name) show time. Throws RangeError when there is no such zone. */
+export function zoneOf(timeZone: string): Zone {
+  if (timeZone === 'UTC') return { day: (at) => Math.floor(at / DAY) * DAY, local: (at) => at, instant: (local) => local };
   const zoned = (at: Instant, zone: string) => time.Instant.fromEpochMilliseconds(Math.floor(at)).toZonedDateTimeISO(zone);
   zoned(0, timeZone);
   return {
@@ -78,6 +91,7 @@ function zoneOf(timeZone: string): Zone {
       const { year, month, day } = zoned(at, timeZone);
       return Date.UTC(year, month - 1, day);
     },
+    local: (at) => at + zoned(at, timeZone).offsetNanoseconds / 1e6,
     instant: (local) =>
       zoned(local, 'UTC').toPlainDateTime().toZonedDateTime(timeZone, { disambiguation: 'compatible' }).epochMilliseconds,
   };

@@ -26,6 +26,8 @@ test('a whole database is proven line by line', async () => {
     'whole  0 events of sites and incidents, each delivered once per subscriber that wants it',
     'whole  3 deliveries, none without its event, and no event or transition without its purchase',
     'whole  1 counter, each equal to what it counts',
+    'whole  0 ended purchases, each counted by how its rows say that it ended',
+    'whole  0 counts of an hour, each equal to the purchases that it counts',
     expect.stringMatching(/^looked at in \d/),
     '',
   ]);

@@ -86,7 +86,13 @@ describe('a whole file', () => {
     });
     expect(store).toEqual({
       fields: ['Price'],
-      retention: { settled: 86_400_000, attempts: Number.POSITIVE_INFINITY, events: 90 * 86_400_000, at: '17 3 * * *' },
+      retention: {
+        settled: 86_400_000,
+        attempts: Number.POSITIVE_INFINITY,
+        events: 90 * 86_400_000,
+        trends: 400 * 86_400_000,
+        at: '17 3 * * *',
+      },
     });
   });
 

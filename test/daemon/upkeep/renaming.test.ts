@@ -26,7 +26,7 @@ beforeEach(async () => {
   const forever = Number.POSITIVE_INFINITY;
   upkeep = createUpkeep({
     ...{ sql: database.sql, clock, skipped: () => [], replica: 'a', log: createLogger({ level: 'info', destination }) },
-    retention: { settled: forever, attempts: forever, events: forever, at: '0 0 1 1 *' },
+    retention: { settled: forever, attempts: forever, events: forever, trends: forever, at: '0 0 1 1 *' },
   });
 });
 afterEach(() => database.drop());
@@ -78,6 +78,11 @@ test('purchases of a former name move with what is learned of the site; an id of
     values ('old', 6, '2026-11-01', 3, 10, 20), ('se', 6, '2026-11-01', 3, 1, 2)`;
   await database.sql`
     insert into purchase_watch_internal.transition_counts (bucket, count, from_state, to_state, site) values (now(), 7, 1, 2, 'old')`;
+  const outcome = { hour: new Date(0), customers: 2, gone: 1, amount: 10, was_stuck: false, outcome: 'paid' };
+  await database.sql`insert into purchase_watch_internal.outcome_hours ${database.sql([
+    { ...outcome, site: 'old' },
+    { ...outcome, site: 'se' },
+  ])}`;
   const shards = database.sql`select purchase_id, shard from purchase_watch.purchases order by 1, 2`;
   const before = await shards;
   await unnamedFor(1, 'se');
@@ -96,6 +101,10 @@ test('purchases of a former name move with what is learned of the site; an id of
   expect(await database.sql`select site, count::integer as count from purchase_watch_internal.transition_counts`).toEqual([
     { site: 'se', count: 7 },
   ]);
+  expect(
+    await database.sql`
+    select site, customers::integer as customers, gone::integer as gone, amount::integer as amount from purchase_watch_internal.outcome_hours where outcome = 'paid'`,
+  ).toEqual([{ site: 'se', customers: 4, gone: 2, amount: 20 }]);
   // The counters follow.
   const totals = await database.sql`
     select site, sum(count)::integer as count from purchase_watch.purchase_totals group by site order by site`;

@@ -34,7 +34,7 @@ async function upkeepOf(replica: string, retention = {}): Promise<Upkeep> {
     skipped: () => skipped,
     log: createLogger({ level: 'info', destination }),
     replica,
-    retention: { settled: 90 * DAY, attempts: 30 * DAY, events: 90 * DAY, at: AT, ...retention },
+    retention: { settled: 90 * DAY, attempts: 30 * DAY, events: 90 * DAY, trends: 400 * DAY, at: AT, ...retention },
   });
 }
 
@@ -105,7 +105,7 @@ test('a run that was missed while no daemon ran is done by the next one', async 
 test('what is kept for ever stays', async () => {
   await addEnded(1);
   const forever = Number.POSITIVE_INFINITY;
-  const upkeep = await upkeepOf('a', { settled: forever, attempts: forever, events: forever });
+  const upkeep = await upkeepOf('a', { settled: forever, attempts: forever, events: forever, trends: forever });
   clock.advance('24h');
   await keep(upkeep);
   expect(await left()).toBe(1);

@@ -12,6 +12,7 @@ import { retryDelivery } from '../../../src/postgres/deliveries/deliveries-again
 import { type Settlement, settle } from '../../../src/postgres/deliveries/settle.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { syncSubscribers } from '../../../src/postgres/subscribers/subscribers.ts';
+import { foldDeliveryHours } from '../../../src/postgres/trends/delivery-hours.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 
@@ -561,4 +562,25 @@ describe('in a lane', () => {
     await putOff(sql, [{ ...late, head: second, position: delivery.position - 1 }]);
     expect(await dues([first])).toEqual([T]);
   });
+});
+
+test('attempts are counted by hour, answer and time, once each', async () => {
+  await sql`truncate purchase_watch_internal.delivery_hours, purchase_watch_internal.delivery_hour_changes`;
+  const [one, two] = (await lane('counted', [{}, {}])) as [number, number];
+  await failed(one, T + MINUTE);
+  await settled(one, { at: T + 50 * MINUTE });
+  const last = await attempt(two);
+  await settle(sql, [last], me);
+  await settle(sql, [last], me);
+  expect(await foldDeliveryHours(sql)).toBe(3);
+  expect(await foldDeliveryHours(sql)).toBe(0);
+  const rows = await sql`
+    select extract(epoch from hour)::float8 * 1000 - ${T} as after, delivered, status_class, bucket, attempts::integer as attempts
+    from purchase_watch_internal.delivery_hours order by hour, delivered`;
+  const of = { bucket: 2, attempts: 1 };
+  expect(rows).toEqual([
+    { ...of, after: -15 * MINUTE, delivered: false, statusClass: 5 },
+    { ...of, after: -15 * MINUTE, delivered: true, statusClass: 2 },
+    { ...of, after: 45 * MINUTE, delivered: true, statusClass: 2 },
+  ]);
 });

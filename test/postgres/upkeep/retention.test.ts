@@ -207,6 +207,23 @@ test('ended incidents and silences, and old answers go; what is open stays', asy
   expect(row).toEqual({ open: 'open', young: 'young' });
 });
 
+test('counts of ends and attempts by hour are kept by a number of their own', async () => {
+  const { sql } = database;
+  await sql`
+    insert into purchase_watch_internal.outcome_hours (hour, customers, amount, was_stuck, outcome, site)
+    select date_trunc('hour', now()) - n * interval '1 day', 1, 0, false, 'paid', 'se' from generate_series(398, 402) n`;
+  await sql`
+    insert into purchase_watch_internal.waited_hours (hour, customers, way, bucket, site)
+    select date_trunc('hour', now()) - n * interval '1 day', 1, 6, 0, 'se' from generate_series(398, 402) n`;
+  const { step, removed } = createSweep(
+    sql,
+    { ...FOR_EVER, events: Number.NEGATIVE_INFINITY, trends: Date.now() - 400 * DAY },
+    Date.now(),
+  );
+  while (await step());
+  expect(removed.trends).toBe(6);
+});
+
 test('recorded changes by operators are kept as long as events, and for ever where these are', async () => {
   const { sql } = database;
   const now = Date.now();
@@ -225,4 +242,4 @@ test('recorded changes by operators are kept as long as events, and for ever whe
   expect(kept.map(({ call }) => call)).toEqual(['call of 90', 'call of 89', 'call of 88']);
 });
 
-const FOR_EVER = { settled: Number.NEGATIVE_INFINITY, attempts: Number.NEGATIVE_INFINITY };
+const FOR_EVER = { settled: Number.NEGATIVE_INFINITY, attempts: Number.NEGATIVE_INFINITY, trends: Number.NEGATIVE_INFINITY };

@@ -1,0 +1,99 @@
+/** `trends`: how customers' checkouts ended over days, beside the time before. */
+
+import { InvalidArgumentError } from 'commander';
+import { readTrends, type Trends } from '../../actions/trends/trends.ts';
+import { stateWords } from '../../domain/purchases/states.ts';
+import { TREND_RANGES } from '../../domain/trends/period.ts';
+import { humanDuration } from '../../domain/values/duration.ts';
+import { isZone } from '../../runtime/loops/schedule.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { onDatabase } from '../terminal/database.ts';
+import { printJson, printLine, printText } from '../terminal/output.ts';
+import { requireSite } from '../terminal/site.ts';
+import { printTable } from '../terminal/table.ts';
+
+/** The zone's name, if there is such a zone. */
+function zoneArgument(name: string): string {
+  if (isZone(name)) return name;
+  throw new InvalidArgumentError('There is no such zone; give a name such as Europe/Stockholm.');
+}
+
+export const register = onDatabase(
+  {
+    description:
+      'How many customers paid over whole days, beside the time before; where the others were lost, by the state in which they waited last; how long they waited; money by currency; attempts of deliveries.',
+    options: [
+      ['--range <range>', 'whole days up to today; of 24h, whole hours', { choices: TREND_RANGES, usual: '7d' }],
+      ['--site <name>', 'only this site'],
+      ['--zone <name>', 'the zone in which days begin, such as Europe/Stockholm', { read: zoneArgument, usual: 'UTC' }],
+      ['--json', 'write JSON, as GET /v1/trends answers'],
+    ],
+    examples: [
+      ['trends', 'the last seven days of all sites'],
+      ['trends --range 30d --site se --zone Europe/Stockholm', 'of one site, by its clocks'],
+      ['trends --json | jq -r .sentence', 'one sentence to forward'],
+    ],
+    restsOn: ['polling'],
+  },
+  async (context, { range, site, zone, json }, { sql }) => {
+    await requireSite(sql, site);
+    const found = await readTrends(sql, { range, site: site ?? null, zone });
+    if (json) return printJson(context, found);
+    printLine(
+      context,
+      `${found.from.slice(0, 16)} to ${found.to.slice(0, 16)} UTC, beside ${found.against.from.slice(0, 16)} to ${found.against.to.slice(0, 16)}`,
+    );
+    printText(context, found.sentence);
+    printWays(context, found);
+    printRest(context, found);
+  },
+);
+
+const percent = (share: number | null): string => (share === null ? 'too few' : `${Math.round(share * 1_000) / 10} %`);
+const CHANGES = { too_few: '', as_before: 'as before', better: 'more than before', worse: 'fewer than before' } as const;
+
+function printWays(context: CliContext, { ways }: Trends): void {
+  if (ways.length === 0) return;
+  printLine(context);
+  printTable(context, ways, {
+    'waited last': ({ state }) => (state === null ? 'no state seen' : stateWords(state.value)),
+    customers: ({ customers }) => customers,
+    paid: ({ paid }) => paid,
+    'by another': ({ paidByAnother }) => paidByAnother,
+    'not paid': ({ notPaid }) => notPaid,
+    open: ({ open }) => open,
+    share: ({ share }) => percent(share),
+    before: ({ before }) => percent(before.share),
+    change: ({ change }) => CHANGES[change],
+  });
+}
+
+function printRest(context: CliContext, { waiting, money, receivers }: Trends): void {
+  if (waiting.length > 0) {
+    printLine(context);
+    printTable(context, waiting, {
+      day: ({ day }) => day,
+      customers: ({ customers }) => customers,
+      'half waited under': ({ medianMs }) => humanDuration(medianMs),
+      '95 % under': ({ p95Ms }) => humanDuration(p95Ms),
+    });
+  }
+  if (money.length > 0) {
+    printLine(context);
+    printTable(context, money, {
+      currency: ({ currency }) => currency,
+      customers: ({ customers }) => customers,
+      paid: ({ paid }) => paid.rawJSON,
+      'not paid': ({ notPaid }) => notPaid.rawJSON,
+      open: ({ open }) => open.rawJSON,
+    });
+  }
+  if (receivers.length > 0) {
+    printLine(context);
+    printTable(context, receivers, {
+      subscriber: ({ subscriber }) => subscriber,
+      attempts: ({ attempts }) => attempts,
+      failed: ({ failed }) => failed,
+    });
+  }
+}
