@@ -56,7 +56,7 @@ export function begin(world: World, act: Act): void {
       });
       break;
     case 'asks for polls':
-      for (const id of outside.truths().keys()) void world.call('POST', `/v1/purchases/${id}/poll`);
+      for (const id of outside.ids()) void world.call('POST', `/v1/purchases/${id}/poll`);
   }
 }
 

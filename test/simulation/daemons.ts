@@ -42,6 +42,11 @@ export class Daemons {
     return this.#all.find(({ app }) => app?.url())?.app?.url() ?? null;
   }
 
+  /** Whether a daemon runs that the network reaches. */
+  anyReaches(cut: ReadonlySet<Place>): boolean {
+    return this.#all.some(({ app, place: own }) => app !== null && own.state === 'running' && !cut.has(own));
+  }
+
   start(index: number): void {
     const daemon = this.#all[index]!;
     if (daemon.app !== null) return;

@@ -1,36 +1,85 @@
 /** What the model is given of a world to judge. */
-import { type Got, missingAtRest, neverSent, type Row } from './model.ts';
+import type { Facts, Truth } from './model.ts';
+import { disagreements, missingAtRest, type Row, type Stored } from './model-rest.ts';
 import { onlyValue } from './world/database.ts';
 import type { World } from './world.ts';
 
+/** How often it is noted whether any daemon could ask the service. */
+const WATCHED_EVERY = 1_000;
+
+/** What the model knows of a world: what of a plan excuses later, and what the service says. */
+export function factsOf(world: World): Facts {
+  const { acts } = world.plan;
+  const begin = world.shell.scheduler.begin;
+  const slowest = Math.max(0, ...acts.map((act) => (act.does === 'slows the network' ? act.ms : 0)));
+  for (const { at, ...act } of acts)
+    if (act.does === 'spoils answers') world.excuses.push({ kind: 'spoiled', from: begin + at, to: begin + at + act.lasts });
+  return {
+    limits: LIMITS,
+    blur: 100 + 2 * slowest,
+    excuses: world.excuses,
+    truth: (purchaseId) => world.outside.truth(purchaseId),
+  };
+}
+
+/** Limits of the worlds: short, so that customers get stuck within their minutes. */
+const LIMITS: ReadonlyMap<number, number> = new Map([
+  [4, 60_000],
+  [6, 60_000],
+]);
+
+/** Notes from now on when no daemon could ask the service anything: that time counts towards no limit. */
+export function watchBlindness(world: World): void {
+  const { scheduler } = world.shell;
+  let since: number | null = null;
+  const look = (): void => {
+    const now = scheduler.begin + scheduler.now;
+    const isBlind = !world.daemons.anyReaches(world.cut);
+    if (isBlind) since ??= now;
+    else if (since !== null) {
+      world.excuses.push({ kind: 'blind', from: since, to: now - WATCHED_EVERY });
+      since = null;
+    }
+    scheduler.after(WATCHED_EVERY, look, scheduler.world);
+  };
+  look();
+}
+
+/** Everything that is wrong now, whatever may still be under way. */
+export async function wrong(world: World): Promise<string[]> {
+  const { stored, rows } = await books(world);
+  return [...world.model.problems, ...disagreements(world.model, stored, rows, world.facts)];
+}
+
 /** What is missing when everything should be at rest. */
-export function missing(world: World): string[] {
-  const registered = [...world.outside.truths().values()].filter(({ purchaseId }) => world.registered.has(purchaseId));
-  return missingAtRest(got(world), rows(world), registered);
+export async function missing(world: World): Promise<string[]> {
+  const { stored, rows } = await books(world);
+  const registered: Truth[] = [...world.registered].map((id) => world.outside.truth(id)!);
+  const receivers = world.outside.receivers.map(({ name }) => name);
+  const now = world.shell.scheduler.begin + world.shell.scheduler.now;
+  return missingAtRest(world.model, stored, rows, { receivers, registered, facts: world.facts, now });
 }
 
-/** What happened that may never happen. */
-export function forbidden(world: World): string[] {
-  const truths = world.outside.truths();
-  return [...got(world)].flatMap(([name, list]) => neverSent(name, list, truths));
-}
-
-const got = ({ outside }: World): Map<string, readonly Got[]> =>
-  new Map(outside.receivers.map(({ name, got: list }) => [name, list]));
-
-/** Every purchase as SQL shows it. */
-function rows(world: World): Row[] {
-  return read<Row[]>(
+/** Every purchase and event as SQL shows them, of one moment. */
+async function books(world: World): Promise<{ stored: Stored[]; rows: Row[] }> {
+  return await read(
     world,
-    "select coalesce(json_agg(json_build_object('purchaseId', purchase_id, 'state', state, 'status', status)), '[]') from purchase_watch.purchases",
+    `select json_build_object(
+      'stored', (select coalesce(json_agg(json_build_object('id', e.id, 'type', e.type, 'purchaseId', p.purchase_id, 'sequence', e.sequence, 'body', e.body)
+        order by e.position), '[]') from purchase_watch_internal.events e left join purchase_watch.purchases p on p.id = e.purchase where e.type not like 'incident.%'),
+      'rows', (select coalesce(json_agg(json_build_object('purchaseId', purchase_id, 'state', state, 'status', status, 'isStuck', stuck_since is not null)), '[]')
+        from purchase_watch.current_purchases))`,
   );
 }
 
 /** The JSON that a query answers, asked between transactions. */
-export function read<T>(world: World, sql: string): T {
-  let value!: T;
+export async function read<T>(world: World, sql: string): Promise<T> {
+  const { scheduler } = world.shell;
+  let answered: Buffer | null = null;
   world.sql(sql, (answer) => {
-    value = JSON.parse(onlyValue(answer)) as T;
+    answered = answer;
   });
-  return value;
+  // Where a transaction is open its end, or that of its connection, comes before the answer.
+  await scheduler.run(Number.POSITIVE_INFINITY, () => answered !== null);
+  return JSON.parse(onlyValue(answered!)) as T;
 }

@@ -21,13 +21,16 @@ export class Outside {
   readonly place = place('outside');
   readonly receivers: readonly Receiver[];
   simulator!: ReturnType<typeof createSimulator>;
+  /** Called with every request of a receiver as it arrives. */
+  readonly #took: (receiver: string, got: Got) => void;
   readonly #shell: Shell;
   readonly #seed: number;
   /** Purchases that a shop asked for. */
   readonly #asked: string[] = [];
 
-  constructor(shell: Shell, { seed, receivers }: Pick<Plan, 'seed' | 'receivers'>) {
+  constructor(shell: Shell, { seed, receivers }: Pick<Plan, 'seed' | 'receivers'>, took: (receiver: string, got: Got) => void) {
     this.#shell = shell;
+    this.#took = took;
     this.#seed = seed;
     this.receivers = Array.from({ length: receivers }, (_, index) => ({
       name: `shop${index}`,
@@ -58,10 +61,14 @@ export class Outside {
     return ids;
   }
 
-  /** What the service knows of every purchase that a shop asked for. */
-  truths(): Map<string, Truth> {
-    const { control } = this.simulator;
-    return new Map(this.#asked.map((id) => [id, { purchaseId: id, history: control.get(id)!.history }]));
+  /** The ids of every purchase that a shop asked for. */
+  ids(): readonly string[] {
+    return this.#asked;
+  }
+
+  /** What the service knows of a purchase, or null where it knows none of this id. */
+  truth(purchaseId: string): Truth | null {
+    return this.simulator.control.get(purchaseId);
   }
 
   /** Answers status and text of a shop's call to the API at a URL, or null where no answer came. */
@@ -98,7 +105,9 @@ export class Outside {
         const signed = `v1,${createHmac('sha256', key).update(`${id}.${at}.${body}`).digest('base64')}`;
         const { mood } = receiver;
         const accepted = mood === null || mood === 'lies' || mood === 'slow';
-        receiver.got.push({ at: scheduler.now, id: `${id}`, body, accepted, signed: `${signature}`.split(' ').includes(signed) });
+        const got = { at: scheduler.now, id: `${id}`, body, accepted, signed: `${signature}`.split(' ').includes(signed) };
+        receiver.got.push(got);
+        this.#took(receiver.name, got);
         answer(response, mood, scheduler.after.bind(scheduler));
       });
     }).listen(Number(port), hostname);

@@ -5,7 +5,8 @@ import { migrate } from '../../src/postgres/migrations/migrate.ts';
 import { MIGRATIONS } from '../../src/work.ts';
 import { begin } from './acts.ts';
 import { Daemons } from './daemons.ts';
-import { forbidden, missing } from './looks.ts';
+import { factsOf, missing, watchBlindness, wrong } from './looks.ts';
+import { type Excuse, type Facts, Model } from './model.ts';
 import { Outside, SECRET } from './outside.ts';
 import { MINUTE, type Plan } from './plan.ts';
 import { type Server, serve } from './world/database.ts';
@@ -45,11 +46,13 @@ export async function runWorld(shell: Shell, plan: Plan, snapshot: Snapshot): Pr
   await world.begin();
   for (const act of plan.acts) {
     await shell.scheduler.run(act.at);
+    await world.look();
     begin(world, act);
   }
   await shell.scheduler.run(plan.lasts);
   world.mend();
   await world.rest();
+  await world.look();
   return world.outcome();
 }
 
@@ -61,18 +64,23 @@ export class World {
   /** Of which a shop knows that they are registered; a call whose answer was lost may have registered others. */
   readonly registered = new Set<string>();
   readonly problems: string[] = [];
+  /** What happened that excuses what is wrong otherwise. */
+  readonly excuses: Excuse[] = [];
+  readonly facts: Facts;
+  readonly model: Model;
   /** Places that nothing reaches and that reach nothing. */
   readonly cut = new Set<Place>();
+  readonly #noted = new Set<string>();
   /** Milliseconds by which the network is slower. */
   slow = 0;
   /** The share of statements that get lost. */
   loses = 0;
-  readonly #plan: Plan;
+  readonly plan: Plan;
 
   constructor(shell: Shell, plan: Plan) {
     const { scheduler, network, random } = shell;
     this.shell = shell;
-    this.#plan = plan;
+    this.plan = plan;
     network.weather = {
       delay: (from, to) => (this.cut.has(from) || this.cut.has(to) ? null : 0.1 + random.next() * (1 + this.slow)),
       refuses: () => false,
@@ -80,7 +88,9 @@ export class World {
     const addresses = Array.from({ length: plan.daemons }, (_, index) => `127.0.0.1:${5501 + index}`);
     this.server = serve(shell.engine, network, scheduler, place('database'), addresses);
     this.server.fate = () => (random.next() < this.loses ? (random.chance(0.5) ? 'lost before' : 'lost after') : 'done');
-    this.outside = new Outside(shell, plan);
+    this.facts = factsOf(this);
+    this.model = new Model(this.facts);
+    this.outside = new Outside(shell, plan, (receiver, got) => this.model.got(receiver, got));
     this.daemons = new Daemons(shell, plan.daemons, () => this.#settings());
   }
 
@@ -90,7 +100,8 @@ export class World {
     // Purchases can be registered once the first daemon has named its sites.
     this.daemons.start(0);
     await scheduler.run(MINUTE, () => this.daemons.url() !== null);
-    for (let index = 1; index < this.#plan.daemons; index++) this.daemons.start(index);
+    for (let index = 1; index < this.plan.daemons; index++) this.daemons.start(index);
+    watchBlindness(this);
   }
 
   async migrate(): Promise<void> {
@@ -113,6 +124,7 @@ export class World {
   #settings(): string {
     return [
       `sites: { default: { baseUrl: "${this.outside.simulator.url}", clientId: demo-client, clientSecret: demo-secret } }`,
+      'states: { WaitingForIdentityProvider: { stuckAfter: 1m }, WaitingForCardPayments: { stuckAfter: 1m } }',
       'webhooks: { schedule: [5s, 20s, 1m, 2m, 5m, 5m, 5m], timeout: 5s, allowAddresses: [127.0.0.0/8] }',
       'subscribers:',
       ...this.outside.receivers.map(({ name, url }) => `  ${name}: { url: "${url}", secret: ${SECRET} }`),
@@ -139,19 +151,29 @@ export class World {
     this.daemons.mend();
   }
 
+  /** Lets the model look at what is wrong at any moment. */
+  async look(): Promise<void> {
+    for (const problem of await wrong(this)) this.#note(problem);
+  }
+
   /** Lets time pass until nothing is missing, or until it should be so. */
   async rest(): Promise<void> {
     const { scheduler } = this.shell;
     const until = scheduler.now + RESTS_WITHIN;
     while (scheduler.now < until) {
       await scheduler.run(scheduler.now + MINUTE);
-      if (missing(this).length === 0) return;
+      if ((await missing(this)).length === 0) return;
     }
-    this.problems.push(...missing(this));
+    for (const problem of await missing(this)) this.#note(problem);
+  }
+
+  #note(problem: string): void {
+    const at = Math.round(this.shell.scheduler.now / 1_000);
+    if (!this.#noted.has(problem)) this.problems.push(`${at} s: ${problem}`);
+    this.#noted.add(problem);
   }
 
   outcome(): Outcome {
-    this.problems.push(...forbidden(this));
     const requests = this.outside.receivers.flatMap(({ got }) => got);
     const { log } = this.daemons;
     const digest = createHash('sha256').update(log.join('')).update(JSON.stringify(requests)).digest('hex').slice(0, 16);
