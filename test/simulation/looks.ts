@@ -48,7 +48,7 @@ export function watchBlindness(world: World): void {
 /** Everything that is wrong now, whatever may still be under way. */
 export async function wrong(world: World): Promise<string[]> {
   const { stored, rows } = await books(world);
-  return [...world.model.problems, ...disagreements(world.model, stored, rows, world.facts)];
+  return [...world.model.problems, ...world.people.problems, ...disagreements(world.model, stored, rows, world.facts)];
 }
 
 /** What is missing when everything should be at rest. */
@@ -56,8 +56,8 @@ export async function missing(world: World): Promise<string[]> {
   const { stored, rows } = await books(world);
   const registered: Truth[] = [...world.registered].map((id) => world.outside.truth(id)!);
   const receivers = world.outside.receivers.map(({ name }) => name);
-  const now = world.shell.scheduler.begin + world.shell.scheduler.now;
-  return missingAtRest(world.model, stored, rows, { receivers, registered, facts: world.facts, now });
+  const { model, people, facts, outside } = world;
+  return [...missingAtRest(model, stored, rows, { receivers, registered, facts }), ...people.missing(rows, outside.said)];
 }
 
 /** Every purchase and event as SQL shows them, of one moment. */
@@ -66,8 +66,9 @@ async function books(world: World): Promise<{ stored: Stored[]; rows: Row[] }> {
     world,
     `select json_build_object(
       'stored', (select coalesce(json_agg(json_build_object('id', e.id, 'type', e.type, 'purchaseId', p.purchase_id, 'sequence', e.sequence, 'body', e.body)
-        order by e.position), '[]') from purchase_watch_internal.events e left join purchase_watch.purchases p on p.id = e.purchase where e.type not like 'incident.%'),
-      'rows', (select coalesce(json_agg(json_build_object('purchaseId', purchase_id, 'state', state, 'status', status, 'isStuck', stuck_since is not null)), '[]')
+        order by e.position), '[]') from purchase_watch_internal.events e left join purchase_watch.purchases p on p.id = e.purchase),
+      'rows', (select coalesce(json_agg(json_build_object('purchaseId', purchase_id, 'state', state, 'status', status, 'isStuck', stuck_since is not null,
+        'since', to_char(state_since at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))), '[]')
         from purchase_watch.current_purchases))`,
   );
 }

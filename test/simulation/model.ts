@@ -73,6 +73,8 @@ export class Model {
   readonly taken = new Map<string, Map<string, string>>();
   /** What receivers know of purchases, by their names. */
   readonly heard = new Map<string, Map<string, Heard>>();
+  /** Stays that any receiver was told of as stuck: purchase and since when. */
+  readonly stuck = new Set<string>();
   /** Bytes of each event, whoever got them first. */
   readonly #bodies = new Map<string, string>();
   /** The event of each place in a purchase's history, whoever got it first. */
@@ -92,6 +94,7 @@ export class Model {
     if (event.id !== id) wrong(`names itself ${event.id}`);
     if ((this.#bodies.get(id) ?? body) !== body && !this.#isErased(purchaseId)) wrong('came with two bodies');
     this.#bodies.set(id, body);
+    if (event.type === 'purchase.stuck') this.stuck.add(`${purchaseId} ${event.data.stateSince}`);
     const taken = mapIn(this.taken, receiver);
     if (purchaseId !== undefined && sequence !== undefined) {
       const key = `${purchaseId} ${sequence}`;

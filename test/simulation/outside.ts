@@ -4,8 +4,10 @@ import { createServer, type ServerResponse } from 'node:http';
 import { createSimulator } from '../../packages/simulator/src/simulator.ts';
 import { KEY } from './daemons.ts';
 import type { Got, Truth } from './model.ts';
+import type { Said } from './model-people.ts';
 import type { Life, Plan, ReceiverMood } from './plan.ts';
 import type { Shell } from './world/process.ts';
+import { createRandom, type Random } from './world/random.ts';
 import { place } from './world/time.ts';
 
 export const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -20,11 +22,19 @@ interface Receiver {
 export class Outside {
   readonly place = place('outside');
   readonly receivers: readonly Receiver[];
+  /** What pages people: gets alerts as events. */
+  readonly pager: Receiver = { name: 'pager', url: 'http://127.0.0.1:8200/pages', got: [], mood: null };
+  readonly slackUrl = 'http://127.0.0.1:8201/services/T0000/B0000/secret';
+  /** What Slack was sent. */
+  readonly said: Said[] = [];
   simulator!: ReturnType<typeof createSimulator>;
   /** Called with every request of a receiver as it arrives. */
   readonly #took: (receiver: string, got: Got) => void;
   readonly #shell: Shell;
   readonly #seed: number;
+  readonly #chance: Random;
+  /** The share of its requests that Slack does not answer well; the pager, too. */
+  #fickle: number;
   /** Purchases that a shop asked for. */
   readonly #asked: string[] = [];
 
@@ -32,6 +42,8 @@ export class Outside {
     this.#shell = shell;
     this.#took = took;
     this.#seed = seed;
+    this.#chance = createRandom(seed + 0x51ac);
+    this.#fickle = this.#chance.one([0, 0.1, 0.4]);
     this.receivers = Array.from({ length: receivers }, (_, index) => ({
       name: `shop${index}`,
       url: `http://127.0.0.1:${8100 + index}/hook`,
@@ -49,7 +61,8 @@ export class Outside {
       void this.simulator.start().then(() => {
         isOpen = true;
       });
-      for (const receiver of this.receivers) this.#receive(receiver);
+      for (const receiver of [...this.receivers, this.pager]) this.#receive(receiver);
+      this.#slack();
     });
     await scheduler.run(1_000, () => isOpen);
   }
@@ -90,6 +103,7 @@ export class Outside {
   mend(): void {
     this.simulator.control.clearFaults();
     for (const receiver of this.receivers) receiver.mood = null;
+    this.#fickle = 0;
   }
 
   #receive(receiver: Receiver): void {
@@ -103,11 +117,31 @@ export class Outside {
         const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature } = request.headers;
         const key = Buffer.from(SECRET.slice('whsec_'.length), 'base64');
         const signed = `v1,${createHmac('sha256', key).update(`${id}.${at}.${body}`).digest('base64')}`;
-        const { mood } = receiver;
+        const mood = receiver === this.pager ? this.#whim() : receiver.mood;
         const accepted = mood === null || mood === 'lies' || mood === 'slow';
         const got = { at: scheduler.now, id: `${id}`, body, accepted, signed: `${signature}`.split(' ').includes(signed) };
         receiver.got.push(got);
         this.#took(receiver.name, got);
+        answer(response, mood, scheduler.after.bind(scheduler));
+      });
+    }).listen(Number(port), hostname);
+  }
+
+  #whim(): ReceiverMood | null {
+    return this.#chance.chance(this.#fickle) ? this.#chance.one(['fails', 'hangs', 'closes', 'lies', 'slow'] as const) : null;
+  }
+
+  /** Slack as its incoming webhook is: says `ok` in so many letters. */
+  #slack(): void {
+    const { scheduler } = this.#shell;
+    const { hostname, port } = new URL(this.slackUrl);
+    createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const mood = this.#whim();
+        const accepted = mood === null || mood === 'lies' || mood === 'slow';
+        this.said.push({ at: scheduler.now, text: Buffer.concat(chunks).toString(), accepted });
         answer(response, mood, scheduler.after.bind(scheduler));
       });
     }).listen(Number(port), hostname);

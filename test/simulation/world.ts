@@ -7,6 +7,7 @@ import { begin } from './acts.ts';
 import { Daemons } from './daemons.ts';
 import { factsOf, missing, watchBlindness, wrong } from './looks.ts';
 import { type Excuse, type Facts, Model } from './model.ts';
+import { People } from './model-people.ts';
 import { Outside, SECRET } from './outside.ts';
 import { MINUTE, type Plan } from './plan.ts';
 import { type Server, serve } from './world/database.ts';
@@ -68,6 +69,7 @@ export class World {
   readonly excuses: Excuse[] = [];
   readonly facts: Facts;
   readonly model: Model;
+  readonly people: People;
   /** Places that nothing reaches and that reach nothing. */
   readonly cut = new Set<Place>();
   readonly #noted = new Set<string>();
@@ -90,7 +92,11 @@ export class World {
     this.server.fate = () => (random.next() < this.loses ? (random.chance(0.5) ? 'lost before' : 'lost after') : 'done');
     this.facts = factsOf(this);
     this.model = new Model(this.facts);
-    this.outside = new Outside(shell, plan, (receiver, got) => this.model.got(receiver, got));
+    this.people = new People(this.facts, this.model);
+    this.outside = new Outside(shell, plan, (receiver, got) => {
+      this.model.got(receiver, got);
+      if (receiver === this.outside.pager.name) this.people.got(got);
+    });
     this.daemons = new Daemons(shell, plan.daemons, () => this.#settings());
   }
 
@@ -125,6 +131,8 @@ export class World {
     return [
       `sites: { default: { baseUrl: "${this.outside.simulator.url}", clientId: demo-client, clientSecret: demo-secret } }`,
       'states: { WaitingForIdentityProvider: { stuckAfter: 1m }, WaitingForCardPayments: { stuckAfter: 1m } }',
+      `slack: { groupWait: 5s, groupInterval: 30s, quietFor: 20s, maxPerHour: 200, channels: { ops: { webhookUrl: "${this.outside.slackUrl}" } } }`,
+      `alerts: { channels: { pager: { webhookUrl: "${this.outside.pager.url}", secret: ${SECRET} } } }`,
       'webhooks: { schedule: [5s, 20s, 1m, 2m, 5m, 5m, 5m], timeout: 5s, allowAddresses: [127.0.0.0/8] }',
       'subscribers:',
       ...this.outside.receivers.map(({ name, url }) => `  ${name}: { url: "${url}", secret: ${SECRET} }`),
@@ -174,9 +182,13 @@ export class World {
   }
 
   outcome(): Outcome {
-    const requests = this.outside.receivers.flatMap(({ got }) => got);
+    const requests = [...this.outside.receivers, this.outside.pager].flatMap(({ got }) => got);
     const { log } = this.daemons;
-    const digest = createHash('sha256').update(log.join('')).update(JSON.stringify(requests)).digest('hex').slice(0, 16);
+    const digest = createHash('sha256')
+      .update(log.join(''))
+      .update(JSON.stringify([requests, this.outside.said]))
+      .digest('hex')
+      .slice(0, 16);
     return {
       problems: this.problems,
       digest,
