@@ -1,5 +1,8 @@
 /** What the model is given of a world to judge. */
+import { audit } from '../../src/actions/audit.ts';
+import { connect } from '../../src/postgres/connection/database.ts';
 import type { Facts, Truth } from './model.ts';
+import type { Headline } from './model-people.ts';
 import { disagreements, missingAtRest, type Row, type Stored } from './model-rest.ts';
 import { onlyValue } from './world/database.ts';
 import type { World } from './world.ts';
@@ -43,6 +46,48 @@ export function watchBlindness(world: World): void {
     scheduler.after(WATCHED_EVERY, look, scheduler.world);
   };
   look();
+}
+
+/** What is wrong with what the product says of itself at rest: its audit, the headline, the histories of purchases, its numbers. */
+export async function ownWords(world: World): Promise<string[]> {
+  const problems: string[] = [];
+  const result = await done(world, async () => {
+    const sql = connect('postgres://postgres@127.0.0.1:5501/postgres', { max: 2 });
+    return audit(sql, { site: null, since: null }).finally(() => sql.end());
+  });
+  for (const [check, { gaps, first }] of Object.entries(result))
+    if (gaps > 0) problems.push(`audit: ${check} has ${gaps} gaps: ${JSON.stringify(first)}`);
+  const ask = async <T>(path: string): Promise<T> => {
+    const answer = await done(world, () => world.call('GET', path));
+    if (answer?.status !== 200) throw new Error(`${path} answers ${answer?.status} ${answer?.text} at rest`);
+    return JSON.parse(answer.text) as T;
+  };
+  const { headline } = await ask<{ headline: Headline }>('/v1/overview');
+  problems.push(...world.people.headline(headline, (await books(world)).rows));
+  const pending = await ask<{ data: unknown[] }>('/v1/deliveries?status=pending');
+  if (pending.data.length > 0) problems.push(`${pending.data.length} deliveries are pending at rest`);
+  return problems;
+}
+
+/** Lets time pass until something outside is done. */
+async function done<T>(world: World, act: () => Promise<T>): Promise<T> {
+  const { scheduler } = world.shell;
+  let result: { value: T } | { error: unknown } | null = null;
+  scheduler.in(world.outside.place, () =>
+    act().then(
+      (value) => {
+        result = { value };
+      },
+      (error: unknown) => {
+        result = { error };
+      },
+    ),
+  );
+  await scheduler.run(scheduler.now + 60_000, () => result !== null);
+  const settled = result as { value: T } | { error: unknown } | null;
+  if (settled === null) throw new Error('no answer within a minute at rest');
+  if ('error' in settled) throw settled.error;
+  return settled.value;
 }
 
 /** Everything that is wrong now, whatever may still be under way. */

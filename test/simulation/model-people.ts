@@ -10,9 +10,22 @@ export interface Said {
   readonly accepted: boolean;
 }
 
+/** What is said first of how everything is. */
+export interface Headline {
+  readonly needs: readonly { readonly kind: string; readonly text: string }[];
+}
+
 interface Incident {
   readonly kind: string;
+  /** In which customers are stuck. */
+  readonly states: readonly number[];
   isOpen: boolean;
+}
+
+interface IncidentData {
+  readonly incidentId: string;
+  readonly kind: string;
+  readonly parts?: readonly { readonly state: { readonly value: number } }[];
 }
 
 /** A checkout that people were told of by itself. */
@@ -46,11 +59,11 @@ export class People {
     else if ('incidentId' in data) this.#incident(type, data as never, wrong);
   }
 
-  #incident(type: string, { incidentId, kind }: { incidentId: string; kind: string }, wrong: (fault: string) => void): void {
+  #incident(type: string, { incidentId, kind, parts = [] }: IncidentData, wrong: (fault: string) => void): void {
     const known = this.incidents.get(incidentId);
     if (type === 'incident.opened') {
       if (known !== undefined) wrong(`opens ${incidentId} for the second time`);
-      this.incidents.set(incidentId, { kind, isOpen: true });
+      this.incidents.set(incidentId, { kind, isOpen: true, states: parts.map(({ state }) => state.value) });
       for (const fault of this.#groundless(kind)) wrong(`opens ${incidentId}: ${fault}`);
       return;
     }
@@ -93,6 +106,21 @@ export class People {
     }
   }
 
+  /** What is wrong with the headline at rest: it asks for somebody exactly when somebody is stuck, or an incident is open. */
+  headline({ needs }: Headline, rows: readonly Row[]): string[] {
+    const stuck = rows.filter(({ isStuck }) => isStuck).length;
+    const hasNeed = needs.some(({ kind }) => kind === 'incident' || kind === 'stuck');
+    if (stuck > 0 && !hasNeed) return [`the headline needs nobody, and ${stuck} are stuck`];
+    const others = needs.filter(({ kind }) => stuck === 0 || (kind !== 'incident' && kind !== 'stuck'));
+    return others.map(({ kind, text }) => `the headline needs somebody (${kind}: ${text}) at rest`);
+  }
+
+  /** States in which customers have to get on before the incident of those who were stuck can end. */
+  openStates(): number[] {
+    const open = [...this.incidents.values()].filter(({ kind, isOpen }) => kind === 'stuck' && isOpen);
+    return [...new Set(open.flatMap(({ states }) => states))];
+  }
+
   /** What people have not been told at rest: who is stuck, who is so no more, and that no trouble is left. */
   missing(rows: readonly Row[], said: readonly Said[]): string[] {
     const problems: string[] = [];
@@ -103,7 +131,7 @@ export class People {
     for (const [key, { isOver }] of this.named)
       if (!isOver && !isAlarmed && !keys.has(key)) problems.push(`people: nobody was told that ${key} is over`);
     for (const [id, { kind, isOpen }] of this.incidents)
-      if (isOpen && kind !== 'stuck') problems.push(`people: ${id} (${kind}) is still open`);
+      if (isOpen && (kind !== 'stuck' || stuck.length === 0)) problems.push(`people: ${id} (${kind}) is still open`);
     const shown = said.filter(({ accepted }) => accepted);
     for (const [id, { isOpen }] of this.incidents) {
       const about = shown.filter(({ text }) => text.includes(id));

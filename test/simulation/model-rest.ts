@@ -1,5 +1,5 @@
 /** What must hold between the database, the receivers and the service: at any moment, and when everything is at rest. */
-import type { Facts, Model, Truth } from './model.ts';
+import { type Facts, FINAL, type Model, type Truth } from './model.ts';
 
 /** An event as the database has it, in the order in which events were made. */
 export interface Stored {
@@ -62,8 +62,8 @@ export function missingAtRest(
   const problems: string[] = [];
   const byId = new Map(rows.map((row) => [row.purchaseId, row]));
   for (const { purchaseId, history } of world.registered) {
-    const { state, at } = history.at(-1)!;
     const row = byId.get(purchaseId);
+    const { state, at } = endOf(history, row?.state ?? null);
     if (row === undefined) problems.push(`${purchaseId} has no row`);
     else if (row.state !== state) problems.push(`${purchaseId} is in ${state}, and its row says ${row.state} (${row.status})`);
     else if (world.facts.limits.has(state) && !row.isStuck)
@@ -82,4 +82,9 @@ export function missingAtRest(
       if (!type.startsWith('incident.') && !taken?.has(id)) problems.push(`${receiver}: ${id} (${type}) never came`);
   }
   return problems;
+}
+
+/** Where the watch of a purchase ends: in the final state that was seen, whatever comes after, or where the purchase is now. */
+function endOf(history: Truth['history'], seen: number | null): Truth['history'][number] {
+  return history.find(({ state }) => state === seen && FINAL.has(state)) ?? history.at(-1)!;
 }

@@ -41,7 +41,8 @@ export interface Facts {
 
 /** A limit is confirmed by a poll, and a poll may be so late without being excused: "at the next poll of the plan", which is below this. */
 export const LATE_POLL = 15_000;
-const FINAL = new Set([2, 3, 5, 8, 11, 13]);
+/** States in which a purchase is watched no more. */
+export const FINAL = new Set([2, 3, 5, 8, 11, 13]);
 
 /** Where one receiver is with one purchase. */
 export interface Heard {

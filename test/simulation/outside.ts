@@ -1,6 +1,8 @@
 /** All that daemons deal with but the database: the checkout service, receivers, and shops that call the API. */
 import { createHmac } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
+import { Agent, request } from 'undici';
+import type { ScriptStep } from '../../packages/simulator/src/contract/purchases.ts';
 import { createSimulator } from '../../packages/simulator/src/simulator.ts';
 import { KEY } from './daemons.ts';
 import type { Got, Truth } from './model.ts';
@@ -32,6 +34,8 @@ export class Outside {
   readonly #took: (receiver: string, got: Got) => void;
   readonly #shell: Shell;
   readonly #seed: number;
+  /** Connections of this world alone: one that is kept from the world before leads nowhere. */
+  readonly #agent = new Agent();
   readonly #chance: Random;
   /** The share of its requests that Slack does not answer well; the pager, too. */
   #fickle: number;
@@ -68,7 +72,7 @@ export class Outside {
   }
 
   /** Has the service make purchases that live by a script. Answers their ids. */
-  make(count: number, script: Life): string[] {
+  make(count: number, script: Life | readonly ScriptStep[]): string[] {
     const ids = this.simulator.control.addMany(count, { script }).map(({ purchaseId }) => purchaseId);
     this.#asked.push(...ids);
     return ids;
@@ -86,9 +90,9 @@ export class Outside {
 
   /** Answers status and text of a shop's call to the API at a URL, or null where no answer came. */
   async call(url: string, method: string, path: string, body?: unknown): Promise<{ status: number; text: string } | null> {
-    const { request } = await import('undici');
     try {
       const answer = await request(`${url}${path}`, {
+        dispatcher: this.#agent,
         method,
         headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -109,12 +113,12 @@ export class Outside {
   #receive(receiver: Receiver): void {
     const { scheduler } = this.#shell;
     const { hostname, port } = new URL(receiver.url);
-    createServer((request, response) => {
+    createServer((call, response) => {
       const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => {
+      call.on('data', (chunk: Buffer) => chunks.push(chunk));
+      call.on('end', () => {
         const body = Buffer.concat(chunks).toString();
-        const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature } = request.headers;
+        const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature } = call.headers;
         const key = Buffer.from(SECRET.slice('whsec_'.length), 'base64');
         const signed = `v1,${createHmac('sha256', key).update(`${id}.${at}.${body}`).digest('base64')}`;
         const mood = receiver === this.pager ? this.#whim() : receiver.mood;
@@ -135,10 +139,10 @@ export class Outside {
   #slack(): void {
     const { scheduler } = this.#shell;
     const { hostname, port } = new URL(this.slackUrl);
-    createServer((request, response) => {
+    createServer((call, response) => {
       const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => {
+      call.on('data', (chunk: Buffer) => chunks.push(chunk));
+      call.on('end', () => {
         const mood = this.#whim();
         const accepted = mood === null || mood === 'lies' || mood === 'slow';
         this.said.push({ at: scheduler.now, text: Buffer.concat(chunks).toString(), accepted });

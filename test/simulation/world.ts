@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { connect } from '../../src/postgres/connection/database.ts';
 import { migrate } from '../../src/postgres/migrations/migrate.ts';
 import { MIGRATIONS } from '../../src/work.ts';
-import { begin } from './acts.ts';
+import { begin, register } from './acts.ts';
 import { Daemons } from './daemons.ts';
-import { factsOf, missing, watchBlindness, wrong } from './looks.ts';
+import { factsOf, missing, ownWords, watchBlindness, wrong } from './looks.ts';
 import { type Excuse, type Facts, Model } from './model.ts';
 import { People } from './model-people.ts';
 import { Outside, SECRET } from './outside.ts';
@@ -164,15 +164,37 @@ export class World {
     for (const problem of await wrong(this)) this.#note(problem);
   }
 
-  /** Lets time pass until nothing is missing, or until it should be so. */
+  /** Lets everything come to rest; then has the pages mended where customers are stuck, and customers get on there. */
   async rest(): Promise<void> {
+    await this.#settle();
+    const states = this.people.openStates();
+    if (this.model.stuck.size === 0) return;
+    this.outside.simulator.control.fixPage();
+    const { scheduler } = this.shell;
+    for (const state of states) {
+      const steps = [
+        { state, after: '5s' },
+        { state: 'Completed', after: '20s' },
+      ];
+      const ids = scheduler.in(this.outside.place, () => this.outside.make(6, steps));
+      await register(this, ids, 'sql');
+    }
+    await this.#settle();
+  }
+
+  /** Lets time pass until nothing is missing, or until it should be so; the product says the same then. */
+  async #settle(): Promise<void> {
     const { scheduler } = this.shell;
     const until = scheduler.now + RESTS_WITHIN;
+    let left: string[] = [];
     while (scheduler.now < until) {
-      await scheduler.run(scheduler.now + MINUTE);
-      if ((await missing(this)).length === 0) return;
+      await scheduler.run(scheduler.now + MINUTE / 2);
+      left = await missing(this);
+      if (left.length > 0) continue;
+      for (const problem of await ownWords(this)) this.#note(problem);
+      return;
     }
-    for (const problem of await missing(this)) this.#note(problem);
+    for (const problem of left) this.#note(problem);
   }
 
   #note(problem: string): void {
