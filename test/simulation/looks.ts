@@ -1,9 +1,11 @@
 /** What the model is given of a world to judge. */
 import { audit } from '../../src/actions/audit.ts';
 import { connect } from '../../src/postgres/connection/database.ts';
-import type { Facts, Truth } from './model.ts';
+import type { Excuse, Facts, Truth } from './model.ts';
+import { isCalm } from './model-calm.ts';
 import type { Headline } from './model-people.ts';
 import { disagreements, missingAtRest, type Row, type Stored } from './model-rest.ts';
+import { type Act, MINUTE } from './plan.ts';
 import { onlyValue } from './world/database.ts';
 import type { World } from './world.ts';
 
@@ -15,8 +17,15 @@ export function factsOf(world: World): Facts {
   const { acts } = world.plan;
   const begin = world.shell.scheduler.begin;
   const slowest = Math.max(0, ...acts.map((act) => (act.does === 'slows the network' ? act.ms : 0)));
-  for (const { at, ...act } of acts)
-    if (act.does === 'spoils answers') world.excuses.push({ kind: 'spoiled', from: begin + at, to: begin + at + act.lasts });
+  for (const act of acts) {
+    const from = begin + act.at;
+    const to = from + ('lasts' in act ? act.lasts : 0);
+    if (act.does === 'spoils answers') world.excuses.push({ kind: 'spoiled', from, to });
+    else if (!HARMLESS.has(act.does)) {
+      const longest = act.does === 'spoils a receiver' ? PAUSED : SETTLES;
+      world.excuses.push({ kind: 'disturbed', from, to: to + longest, by: act.does });
+    }
+  }
   return {
     limits: LIMITS,
     blur: 100 + 2 * slowest,
@@ -24,6 +33,19 @@ export function factsOf(world: World): Facts {
     truth: (purchaseId) => world.outside.truth(purchaseId),
   };
 }
+
+/** Acts that disturb nothing. */
+const HARMLESS: ReadonlySet<string> = new Set(['registers', 'asks for polls'] satisfies Act['does'][]);
+/** After a disturbance everything is as usual within this; a receiver that failed may be paused for longer. */
+const SETTLES = 2 * MINUTE;
+const PAUSED = 12 * MINUTE;
+
+/** The ceiling of calls a second, over all daemons together. */
+export const MAX_RPS = 20;
+
+/** Lines of the log that stand for a fault of the product, whatever the weather: the patrol and the repair hide it otherwise. */
+const BUGS =
+  /"event":"(queue.found_overdue|poll.undecided|poll.unrecordable|purchase.repaired|delivery.unsettleable)"|\b(TypeError|RangeError|ReferenceError)\b/;
 
 /** Limits of the worlds: short, so that customers get stuck within their minutes. */
 const LIMITS: ReadonlyMap<number, number> = new Map([
@@ -35,8 +57,15 @@ const LIMITS: ReadonlyMap<number, number> = new Map([
 export function watchBlindness(world: World): void {
   const { scheduler } = world.shell;
   let since: number | null = null;
+  let overlapping = 0;
   const look = (): void => {
     const now = scheduler.begin + scheduler.now;
+    const counters = scheduler.in(world.outside.place, () => world.outside.simulator.control.counters());
+    if (counters.overlapping.length > overlapping && isCalm(ofServiceCalls(world.excuses), now - WATCHED_EVERY, now))
+      world.problems.push(
+        `${Math.round(scheduler.now / 1_000)} s: two calls at once about ${counters.overlapping.slice(overlapping).join()}`,
+      );
+    overlapping = counters.overlapping.length;
     const isBlind = !world.daemons.anyReaches(world.cut);
     if (isBlind) since ??= now;
     else if (since !== null) {
@@ -47,6 +76,10 @@ export function watchBlindness(world: World): void {
   };
   look();
 }
+
+/** Disturbances that may leave a call on its way beside another about the same purchase. */
+const ofServiceCalls = (excuses: readonly Excuse[]): Excuse[] =>
+  excuses.filter((each) => each.kind !== 'disturbed' || each.by !== 'spoils a receiver');
 
 /** What is wrong with what the product says of itself at rest: its audit, the headline, the histories of purchases, its numbers. */
 export async function ownWords(world: World): Promise<string[]> {
@@ -62,6 +95,10 @@ export async function ownWords(world: World): Promise<string[]> {
     if (answer?.status !== 200) throw new Error(`${path} answers ${answer?.status} ${answer?.text} at rest`);
     return JSON.parse(answer.text) as T;
   };
+  const { mostPerSecond } = world.outside.simulator.control.counters();
+  // Calls that leave evenly may arrive together where the network is slow.
+  if (world.facts.blur <= 100 && mostPerSecond.status > MAX_RPS)
+    problems.push(`${mostPerSecond.status} calls in a second, the ceiling is ${MAX_RPS}`);
   const { headline } = await ask<{ headline: Headline }>('/v1/overview');
   problems.push(...world.people.headline(headline, (await books(world)).rows));
   const pending = await ask<{ data: unknown[] }>('/v1/deliveries?status=pending');
@@ -93,7 +130,14 @@ async function done<T>(world: World, act: () => Promise<T>): Promise<T> {
 /** Everything that is wrong now, whatever may still be under way. */
 export async function wrong(world: World): Promise<string[]> {
   const { stored, rows } = await books(world);
-  return [...world.model.problems, ...world.people.problems, ...disagreements(world.model, stored, rows, world.facts)];
+  const bugs = world.daemons.log.filter((line) => BUGS.test(line)).map((line) => `the log has ${line.trim().slice(0, 300)}`);
+  return [
+    ...bugs,
+    ...world.calm.problems,
+    ...world.model.problems,
+    ...world.people.problems,
+    ...disagreements(world.model, stored, rows, world.facts),
+  ];
 }
 
 /** What is missing when everything should be at rest. */

@@ -26,6 +26,8 @@ export type Excuse =
   | { readonly kind: 'went back'; readonly at: number; readonly to: number }
   /** A person's data was erased: the events of the purchase have other bytes, or are gone. */
   | { readonly kind: 'erased'; readonly at: number; readonly purchaseId: string }
+  /** Daemons, database, network or receivers were not as they should be, or not for long enough. */
+  | { readonly kind: 'disturbed'; readonly from: number; readonly to: number; readonly by: string }
   /** Calls of the service failed, by share. */
   | { readonly kind: 'spoiled'; readonly from: number; readonly to: number };
 
@@ -43,6 +45,14 @@ export interface Facts {
 export const LATE_POLL = 15_000;
 /** States in which a purchase is watched no more. */
 export const FINAL = new Set([2, 3, 5, 8, 11, 13]);
+
+/** A call to the service is given up after this. */
+const CALL_TAKES = 10_000;
+
+/** Whether neither the service nor anything else was disturbed at any time between two moments. */
+function isUndisturbed(excuses: readonly Excuse[], from: number, to: number): boolean {
+  return !excuses.some((each) => (each.kind === 'disturbed' || each.kind === 'spoiled') && each.from <= to && each.to >= from);
+}
 
 /** Where one receiver is with one purchase. */
 export interface Heard {
@@ -164,7 +174,9 @@ export class Model {
     else {
       if (history[place]!.at > notAfter + blur) faults.push(`change ${data.sequence} to ${to} was seen before it happened`);
       const left = history[heard.place + 1]!.at;
-      if (heard.place >= 0 && left < notBefore - blur) faults.push(`change ${data.sequence}: ${from} was seen after it was left`);
+      // The product writes when the answer had come, and the service may have made it as long before as a call may take.
+      const took = isUndisturbed(this.#facts.excuses, notBefore - CALL_TAKES, notBefore) ? 0 : CALL_TAKES;
+      if (heard.place >= 0 && left < notBefore - blur - took) faults.push(`change ${data.sequence}: ${from} was seen after it was left`);
     }
     heard.place = Math.max(place, heard.place);
     if (heard.stuckSince !== null) heard.owed = { stateSince: heard.since, stuckSince: heard.stuckSince };

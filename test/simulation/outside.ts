@@ -6,6 +6,7 @@ import type { ScriptStep } from '../../packages/simulator/src/contract/purchases
 import { createSimulator } from '../../packages/simulator/src/simulator.ts';
 import { KEY } from './daemons.ts';
 import type { Got, Truth } from './model.ts';
+import type { Calm } from './model-calm.ts';
 import type { Said } from './model-people.ts';
 import type { Life, Plan, ReceiverMood } from './plan.ts';
 import type { Shell } from './world/process.ts';
@@ -21,6 +22,12 @@ interface Receiver {
   mood: ReceiverMood | null;
 }
 
+/** Who is told of requests of receivers as they arrive. */
+interface Ears {
+  got(receiver: string, got: Got): void;
+  readonly calm: Calm;
+}
+
 export class Outside {
   readonly place = place('outside');
   readonly receivers: readonly Receiver[];
@@ -30,8 +37,7 @@ export class Outside {
   /** What Slack was sent. */
   readonly said: Said[] = [];
   simulator!: ReturnType<typeof createSimulator>;
-  /** Called with every request of a receiver as it arrives. */
-  readonly #took: (receiver: string, got: Got) => void;
+  readonly #ears: Ears;
   readonly #shell: Shell;
   readonly #seed: number;
   /** Connections of this world alone: one that is kept from the world before leads nowhere. */
@@ -42,9 +48,9 @@ export class Outside {
   /** Purchases that a shop asked for. */
   readonly #asked: string[] = [];
 
-  constructor(shell: Shell, { seed, receivers }: Pick<Plan, 'seed' | 'receivers'>, took: (receiver: string, got: Got) => void) {
+  constructor(shell: Shell, { seed, receivers }: Pick<Plan, 'seed' | 'receivers'>, ears: Ears) {
     this.#shell = shell;
-    this.#took = took;
+    this.#ears = ears;
     this.#seed = seed;
     this.#chance = createRandom(seed + 0x51ac);
     this.#fickle = this.#chance.one([0, 0.1, 0.4]);
@@ -125,10 +131,22 @@ export class Outside {
         const accepted = mood === null || mood === 'lies' || mood === 'slow';
         const got = { at: scheduler.now, id: `${id}`, body, accepted, signed: `${signature}`.split(' ').includes(signed) };
         receiver.got.push(got);
-        this.#took(receiver.name, got);
+        this.#ears.got(receiver.name, got);
+        if (receiver !== this.pager) this.#time(receiver.name, got, { sentAt: Number(at) * 1_000, mood, response });
         answer(response, mood, scheduler.after.bind(scheduler));
       });
     }).listen(Number(port), hostname);
+  }
+
+  /** Has it noted when a request came and went. */
+  #time(receiver: string, { id, body }: Got, how: { sentAt: number; mood: ReceiverMood | null; response: ServerResponse }): void {
+    const { calm } = this.#ears;
+    const now = (): number => this.#shell.scheduler.begin + this.#shell.scheduler.now;
+    const { timestamp, data } = JSON.parse(body) as { timestamp: string; data: { purchaseId?: string; site?: string } };
+    const madeAt = Date.parse(timestamp);
+    const arrival = { receiver, id, lane: data.purchaseId ?? 'none', at: now(), madeAt, sentAt: how.sentAt };
+    calm.arrived(arrival);
+    how.response.on('close', () => calm.left(arrival, now(), how.mood === null));
   }
 
   #whim(): ReceiverMood | null {

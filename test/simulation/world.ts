@@ -5,8 +5,9 @@ import { migrate } from '../../src/postgres/migrations/migrate.ts';
 import { MIGRATIONS } from '../../src/work.ts';
 import { begin, register } from './acts.ts';
 import { Daemons } from './daemons.ts';
-import { factsOf, missing, ownWords, watchBlindness, wrong } from './looks.ts';
+import { factsOf, MAX_RPS, missing, ownWords, watchBlindness, wrong } from './looks.ts';
 import { type Excuse, type Facts, Model } from './model.ts';
+import { Calm } from './model-calm.ts';
 import { People } from './model-people.ts';
 import { Outside, SECRET } from './outside.ts';
 import { MINUTE, type Plan } from './plan.ts';
@@ -70,6 +71,7 @@ export class World {
   readonly facts: Facts;
   readonly model: Model;
   readonly people: People;
+  readonly calm: Calm;
   /** Places that nothing reaches and that reach nothing. */
   readonly cut = new Set<Place>();
   readonly #noted = new Set<string>();
@@ -93,9 +95,13 @@ export class World {
     this.facts = factsOf(this);
     this.model = new Model(this.facts);
     this.people = new People(this.facts, this.model);
-    this.outside = new Outside(shell, plan, (receiver, got) => {
-      this.model.got(receiver, got);
-      if (receiver === this.outside.pager.name) this.people.got(got);
+    this.calm = new Calm(this.excuses);
+    this.outside = new Outside(shell, plan, {
+      got: (receiver, got) => {
+        this.model.got(receiver, got);
+        if (receiver === this.outside.pager.name) this.people.got(got);
+      },
+      calm: this.calm,
     });
     this.daemons = new Daemons(shell, plan.daemons, () => this.#settings());
   }
@@ -129,7 +135,7 @@ export class World {
 
   #settings(): string {
     return [
-      `sites: { default: { baseUrl: "${this.outside.simulator.url}", clientId: demo-client, clientSecret: demo-secret } }`,
+      `sites: { default: { baseUrl: "${this.outside.simulator.url}", clientId: demo-client, clientSecret: demo-secret, maxRps: ${MAX_RPS}, concurrency: 8 } }`,
       'states: { WaitingForIdentityProvider: { stuckAfter: 1m }, WaitingForCardPayments: { stuckAfter: 1m } }',
       `slack: { groupWait: 5s, groupInterval: 30s, quietFor: 20s, maxPerHour: 200, channels: { ops: { webhookUrl: "${this.outside.slackUrl}" } } }`,
       `alerts: { channels: { pager: { webhookUrl: "${this.outside.pager.url}", secret: ${SECRET} } } }`,
@@ -172,11 +178,12 @@ export class World {
     this.outside.simulator.control.fixPage();
     const { scheduler } = this.shell;
     for (const state of states) {
-      const steps = [
-        { state, after: '5s' },
-        { state: 'Completed', after: '20s' },
-      ];
-      const ids = scheduler.in(this.outside.place, () => this.outside.make(6, steps));
+      // Those who come at the same time count as one.
+      const lives = Array.from({ length: 6 }, (_, index) => [
+        { state, after: 12_000 * (index + 1) },
+        { state: 'Completed', after: 20_000 },
+      ]);
+      const ids = scheduler.in(this.outside.place, () => lives.flatMap((life) => this.outside.make(1, life)));
       await register(this, ids, 'sql');
     }
     await this.#settle();
