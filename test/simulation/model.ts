@@ -176,7 +176,8 @@ export class Model {
       const left = history[heard.place + 1]!.at;
       // The product writes when the answer had come, and the service may have made it as long before as a call may take.
       const took = isUndisturbed(this.#facts.excuses, notBefore - CALL_TAKES, notBefore) ? 0 : CALL_TAKES;
-      if (heard.place >= 0 && left < notBefore - blur - took) faults.push(`change ${data.sequence}: ${from} was seen after it was left`);
+      if (heard.place >= 0 && left < notBefore - blur - took)
+        faults.push(`change ${data.sequence}: ${from} was seen after it was left`);
     }
     heard.place = Math.max(place, heard.place);
     if (heard.stuckSince !== null) heard.owed = { stateSince: heard.since, stuckSince: heard.stuckSince };
