@@ -1,9 +1,6 @@
 /** What the model is given of a world to judge. */
-import { audit } from '../../src/actions/audit.ts';
-import { connect } from '../../src/postgres/connection/database.ts';
 import type { Excuse, Facts, Truth } from './model.ts';
 import { isCalm } from './model-calm.ts';
-import type { Headline } from './model-people.ts';
 import { disagreements, missingAtRest, type Row, type Stored } from './model-rest.ts';
 import { type Act, MINUTE } from './plan.ts';
 import { onlyValue } from './world/database.ts';
@@ -81,52 +78,6 @@ export function watchBlindness(world: World): void {
 const ofServiceCalls = (excuses: readonly Excuse[]): Excuse[] =>
   excuses.filter((each) => each.kind !== 'disturbed' || each.by !== 'spoils a receiver');
 
-/** What is wrong with what the product says of itself at rest: its audit, the headline, the histories of purchases, its numbers. */
-export async function ownWords(world: World): Promise<string[]> {
-  const problems: string[] = [];
-  const result = await done(world, async () => {
-    const sql = connect('postgres://postgres@127.0.0.1:5501/postgres', { max: 2 });
-    return audit(sql, { site: null, since: null }).finally(() => sql.end());
-  });
-  for (const [check, { gaps, first }] of Object.entries(result))
-    if (gaps > 0) problems.push(`audit: ${check} has ${gaps} gaps: ${JSON.stringify(first)}`);
-  const ask = async <T>(path: string): Promise<T> => {
-    const answer = await done(world, () => world.call('GET', path));
-    if (answer?.status !== 200) throw new Error(`${path} answers ${answer?.status} ${answer?.text} at rest`);
-    return JSON.parse(answer.text) as T;
-  };
-  const { mostPerSecond } = world.outside.simulator.control.counters();
-  // Calls that leave evenly may arrive together where the network is slow.
-  if (world.facts.blur <= 100 && mostPerSecond.status > MAX_RPS)
-    problems.push(`${mostPerSecond.status} calls in a second, the ceiling is ${MAX_RPS}`);
-  const { headline } = await ask<{ headline: Headline }>('/v1/overview');
-  problems.push(...world.people.headline(headline, (await books(world)).rows));
-  const pending = await ask<{ data: unknown[] }>('/v1/deliveries?status=pending');
-  if (pending.data.length > 0) problems.push(`${pending.data.length} deliveries are pending at rest`);
-  return problems;
-}
-
-/** Lets time pass until something outside is done. */
-async function done<T>(world: World, act: () => Promise<T>): Promise<T> {
-  const { scheduler } = world.shell;
-  let result: { value: T } | { error: unknown } | null = null;
-  scheduler.in(world.outside.place, () =>
-    act().then(
-      (value) => {
-        result = { value };
-      },
-      (error: unknown) => {
-        result = { error };
-      },
-    ),
-  );
-  await scheduler.run(scheduler.now + 60_000, () => result !== null);
-  const settled = result as { value: T } | { error: unknown } | null;
-  if (settled === null) throw new Error('no answer within a minute at rest');
-  if ('error' in settled) throw settled.error;
-  return settled.value;
-}
-
 /** Everything that is wrong now, whatever may still be under way. */
 export async function wrong(world: World): Promise<string[]> {
   const { stored, rows } = await books(world);
@@ -142,20 +93,26 @@ export async function wrong(world: World): Promise<string[]> {
 
 /** What is missing when everything should be at rest. */
 export async function missing(world: World): Promise<string[]> {
-  const { stored, rows } = await books(world);
+  const { stored, rows, unsettled } = await books(world);
   const registered: Truth[] = [...world.registered].map((id) => world.outside.truth(id)!);
   const receivers = world.outside.receivers.map(({ name }) => name);
   const { model, people, facts, outside } = world;
-  return [...missingAtRest(model, stored, rows, { receivers, registered, facts }), ...people.missing(rows, outside.said)];
+  return [
+    ...missingAtRest(model, stored, rows, { receivers, registered, facts }),
+    ...people.missing(rows, outside.said),
+    ...(unsettled.length > 0 ? [`deliveries wait: ${JSON.stringify(unsettled.slice(0, 3))}`] : []),
+  ];
 }
 
 /** Every purchase and event as SQL shows them, of one moment. */
-async function books(world: World): Promise<{ stored: Stored[]; rows: Row[] }> {
+export async function books(world: World): Promise<{ stored: Stored[]; rows: Row[]; unsettled: object[] }> {
   return await read(
     world,
     `select json_build_object(
       'stored', (select coalesce(json_agg(json_build_object('id', e.id, 'type', e.type, 'purchaseId', p.purchase_id, 'sequence', e.sequence, 'body', e.body)
         order by e.position), '[]') from purchase_watch_internal.events e left join purchase_watch.purchases p on p.id = e.purchase),
+      'unsettled', (select coalesce(json_agg(json_build_object('type', type, 'subscriber', subscriber, 'status', status, 'due', due_at, 'error', last_error)), '[]')
+        from purchase_watch.delivery_log where status not in ('delivered', 'suppressed')),
       'rows', (select coalesce(json_agg(json_build_object('purchaseId', purchase_id, 'state', state, 'status', status, 'isStuck', stuck_since is not null,
         'since', to_char(state_since at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))), '[]')
         from purchase_watch.current_purchases))`,

@@ -5,11 +5,12 @@ import { migrate } from '../../src/postgres/migrations/migrate.ts';
 import { MIGRATIONS } from '../../src/work.ts';
 import { begin, register } from './acts.ts';
 import { Daemons } from './daemons.ts';
-import { factsOf, MAX_RPS, missing, ownWords, watchBlindness, wrong } from './looks.ts';
+import { factsOf, MAX_RPS, missing, watchBlindness, wrong } from './looks.ts';
 import { type Excuse, type Facts, Model } from './model.ts';
 import { Calm } from './model-calm.ts';
 import { People } from './model-people.ts';
 import { Outside, SECRET } from './outside.ts';
+import { wrongWords } from './own-words.ts';
 import { MINUTE, type Plan } from './plan.ts';
 import { type Server, serve } from './world/database.ts';
 import { beginAgain, type Shell } from './world/process.ts';
@@ -45,6 +46,8 @@ export async function runWorld(shell: Shell, plan: Plan, snapshot: Snapshot): Pr
   beginAgain(shell, plan.seed);
   putBack(shell.engine, snapshot);
   const world = new World(shell, plan);
+  const ended = (error: unknown): void => void world.problems.push(`the process of a daemon ended: ${(error as Error).stack}`);
+  process.on('uncaughtException', ended).on('unhandledRejection', ended);
   await world.begin();
   for (const act of plan.acts) {
     await shell.scheduler.run(act.at);
@@ -55,6 +58,7 @@ export async function runWorld(shell: Shell, plan: Plan, snapshot: Snapshot): Pr
   world.mend();
   await world.rest();
   await world.look();
+  process.off('uncaughtException', ended).off('unhandledRejection', ended);
   return world.outcome();
 }
 
@@ -198,7 +202,8 @@ export class World {
       await scheduler.run(scheduler.now + MINUTE / 2);
       left = await missing(this);
       if (left.length > 0) continue;
-      for (const problem of await ownWords(this)) this.#note(problem);
+      const words = await wrongWords(this).catch((error: unknown) => [`at rest: ${(error as Error).message}`]);
+      for (const problem of words) this.#note(problem);
       return;
     }
     for (const problem of left) this.#note(problem);
