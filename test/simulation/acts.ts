@@ -63,7 +63,10 @@ export function begin(world: World, act: Act): void {
 /** Has a shop register purchases. */
 export async function register(world: World, ids: readonly string[], by: 'sql' | 'api'): Promise<void> {
   const known = (): void => {
-    for (const id of ids) world.registered.add(id);
+    for (const id of ids) {
+      world.registered.add(id);
+      world.calm.registered(id, world.shell.scheduler.begin + world.shell.scheduler.now);
+    }
   };
   if (by === 'sql') {
     const sql = `insert into purchase_watch.purchases (purchase_id) values ${ids.map((id) => `('${id}')`).join()}`;

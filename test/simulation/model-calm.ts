@@ -3,6 +3,8 @@ import type { Excuse } from './model.ts';
 
 /** An event is with its receiver within this after it was made, in calm. */
 const TOLD_WITHIN = 3_000;
+/** A purchase is polled, and its state with receivers, within this after it was registered, in calm. */
+const KNOWN_WITHIN = 4_000;
 /** Receivers refuse requests whose time is further off. */
 const TIMELY = 5 * 60_000;
 
@@ -19,9 +21,9 @@ export interface Arrival {
   readonly sentAt: number;
 }
 
-/** Whether nothing that `excuses` names was going on at any time between two moments. */
-export function isCalm(excuses: readonly Excuse[], from: number, to: number): boolean {
-  return !excuses.some((each) => each.kind === 'disturbed' && each.from <= to && each.to >= from);
+/** Whether nothing disturbed the world at any time between two moments, and no call was spoiled if `also` says so. */
+export function isCalm(excuses: readonly Excuse[], from: number, to: number, also?: 'spoiled'): boolean {
+  return !excuses.some((each) => (each.kind === 'disturbed' || each.kind === also) && each.from <= to && each.to >= from);
 }
 
 export class Calm {
@@ -29,6 +31,8 @@ export class Calm {
   readonly #excuses: readonly Excuse[];
   /** Requests on their way, by receiver and lane. */
   readonly #open = new Map<string, number>();
+  /** When purchases were registered of which no receiver has heard yet. */
+  readonly #registered = new Map<string, number>();
   /** When a receiver said that it has an event. */
   readonly #taken = new Map<string, number>();
 
@@ -36,13 +40,22 @@ export class Calm {
     this.#excuses = excuses;
   }
 
-  /** A request arrived; `since` is when the first of its lane that is still on its way did. */
+  /** A purchase was registered. */
+  registered(purchaseId: string, at: number): void {
+    this.#registered.set(purchaseId, at);
+  }
+
+  /** A request arrived. */
   arrived({ receiver, id, lane, at, madeAt, sentAt }: Arrival): void {
     const wrong = (fault: string): void => void this.problems.push(`${receiver}: ${id} ${fault}`);
     const key = `${receiver} ${lane}`;
     const open = this.#open.get(key) ?? 0;
     this.#open.set(key, open + 1);
     if (open > 0 && isCalm(this.#excuses, madeAt, at)) wrong(`came while another request about ${lane} was on its way`);
+    const registeredAt = this.#registered.get(lane);
+    this.#registered.delete(lane);
+    if (registeredAt !== undefined && at - registeredAt > KNOWN_WITHIN && isCalm(this.#excuses, registeredAt, at, 'spoiled'))
+      wrong(`came ${at - registeredAt} ms after ${lane} was registered`);
     const taken = this.#taken.get(`${receiver} ${id}`);
     if (taken === undefined) {
       if (at - madeAt > TOLD_WITHIN && isCalm(this.#excuses, madeAt, at)) wrong(`came ${at - madeAt} ms after it was made`);

@@ -2,6 +2,8 @@
  * What is right, written from the contract and sharing no code with the product: what receivers may be sent of each purchase, at
  * any moment. What must have been sent at rest is in `model-rest.ts`. Times are epoch milliseconds.
  */
+import { isCalm } from './model-calm.ts';
+
 export interface Truth {
   readonly purchaseId: string;
   /** Each state with the moment at which it began, oldest first. */
@@ -48,11 +50,6 @@ export const FINAL = new Set([2, 3, 5, 8, 11, 13]);
 
 /** A call to the service is given up after this. */
 const CALL_TAKES = 10_000;
-
-/** Whether neither the service nor anything else was disturbed at any time between two moments. */
-function isUndisturbed(excuses: readonly Excuse[], from: number, to: number): boolean {
-  return !excuses.some((each) => (each.kind === 'disturbed' || each.kind === 'spoiled') && each.from <= to && each.to >= from);
-}
 
 /** Where one receiver is with one purchase. */
 export interface Heard {
@@ -175,7 +172,7 @@ export class Model {
       if (history[place]!.at > notAfter + blur) faults.push(`change ${data.sequence} to ${to} was seen before it happened`);
       const left = history[heard.place + 1]!.at;
       // The product writes when the answer had come, and the service may have made it as long before as a call may take.
-      const took = isUndisturbed(this.#facts.excuses, notBefore - CALL_TAKES, notBefore) ? 0 : CALL_TAKES;
+      const took = isCalm(this.#facts.excuses, notBefore - CALL_TAKES, notBefore, 'spoiled') ? 0 : CALL_TAKES;
       if (heard.place >= 0 && left < notBefore - blur - took)
         faults.push(`change ${data.sequence}: ${from} was seen after it was left`);
     }
