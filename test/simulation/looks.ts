@@ -120,7 +120,7 @@ export async function books(world: World): Promise<{ stored: Stored[]; rows: Row
 }
 
 /** The JSON that a query answers, asked between transactions. */
-export async function read<T>(world: World, sql: string): Promise<T> {
+async function read<T>(world: World, sql: string): Promise<T> {
   const { scheduler } = world.shell;
   let answered: Buffer | null = null;
   world.sql(sql, (answer) => {

@@ -44,7 +44,7 @@ export interface Facts {
 }
 
 /** A limit is confirmed by a poll, and a poll may be so late without being excused: "at the next poll of the plan", which is below this. */
-export const LATE_POLL = 15_000;
+const LATE_POLL = 15_000;
 /** States in which a purchase is watched no more. */
 export const FINAL = new Set([2, 3, 5, 8, 11, 13]);
 
@@ -206,7 +206,7 @@ export class Model {
 }
 
 /** Time between two moments that counts towards no limit, as far as polls show it. */
-export function blindTime(excuses: readonly Excuse[], from: number, to: number): number {
+function blindTime(excuses: readonly Excuse[], from: number, to: number): number {
   let time = 0;
   for (const each of excuses)
     if (each.kind === 'blind') time += Math.max(0, Math.min(each.to, to) - Math.max(each.from, from) - LATE_POLL);
