@@ -74,7 +74,8 @@ const FIGURES: Readonly<Record<string, readonly [least: number, most: number]>> 
 function wrongFigures(metrics: string): string[] {
   return Object.entries(FIGURES).flatMap(([name, [least, most]]) => {
     const lines = [...metrics.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))];
-    if (lines.length === 0) return [`/metrics does not have ${name}`];
+    // A daemon that has polled nothing yet has no figures of polls.
+    if (lines.length === 0 && name === 'purchase_watch_database_up') return [`/metrics does not have ${name}`];
     return lines.filter(([, value]) => Number(value) < least || Number(value) > most).map(([line]) => `at rest ${line}`);
   });
 }
