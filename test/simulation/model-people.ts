@@ -136,7 +136,9 @@ export class People {
     for (const [id, { isOpen }] of this.incidents) {
       const about = shown.filter(({ text }) => text.includes(id));
       if (about.length === 0) problems.push(`Slack: nothing about ${id}`);
-      else if (!isOpen && !about.some(({ text }) => text.includes('✅'))) problems.push(`Slack: nothing about the end of ${id}`);
+      // The message about an end names no incident.
+      else if (!isOpen && !shown.some(({ at, text }) => at >= about[0]!.at && text.includes('✅')))
+        problems.push(`Slack: nothing about the end of ${id}`);
     }
     for (const key of this.named.keys()) {
       const id = key.split(' ')[0]!;
