@@ -9,7 +9,7 @@ export function begin(world: World, act: Act): void {
   const later = (lasts: number, mended: () => void): void => void scheduler.after(lasts, mended, scheduler.world);
   switch (act.does) {
     case 'registers':
-      scheduler.in(outside.place, () => register(world, act));
+      scheduler.in(outside.place, () => void register(world, outside.make(act.count, act.life), act.by));
       break;
     case 'kills':
       daemons.kill(act.daemon);
@@ -56,14 +56,17 @@ export function begin(world: World, act: Act): void {
       });
       break;
     case 'asks for polls':
-      for (const id of outside.truths().keys()) void world.call('POST', `/v1/purchases/${id}/poll`);
+      for (const id of outside.ids()) void world.call('POST', `/v1/purchases/${id}/poll`);
   }
 }
 
-function register(world: World, { by, life, count }: Extract<Act, { does: 'registers' }>): void {
-  const ids = world.outside.make(count, life);
+/** Has a shop register purchases. */
+export async function register(world: World, ids: readonly string[], by: 'sql' | 'api'): Promise<void> {
   const known = (): void => {
-    for (const id of ids) world.registered.add(id);
+    for (const id of ids) {
+      world.registered.add(id);
+      world.calm.registered(id, world.shell.scheduler.begin + world.shell.scheduler.now);
+    }
   };
   if (by === 'sql') {
     const sql = `insert into purchase_watch.purchases (purchase_id) values ${ids.map((id) => `('${id}')`).join()}`;
@@ -73,7 +76,6 @@ function register(world: World, { by, life, count }: Extract<Act, { does: 'regis
     });
     return;
   }
-  void world.call('POST', '/v1/purchases/batch', { purchases: ids.map((purchaseId) => ({ purchaseId })) }).then((answer) => {
-    if (answer !== null && answer.status < 300) known();
-  });
+  const answer = await world.call('POST', '/v1/purchases/batch', { purchases: ids.map((purchaseId) => ({ purchaseId })) });
+  if (answer !== null && answer.status < 300) known();
 }

@@ -5,12 +5,16 @@ import { join } from 'node:path';
 import { createApp } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
+import type { SimSocket } from './world/network.ts';
 import type { Shell } from './world/process.ts';
 import { type Place, place } from './world/time.ts';
 
 export const KEY = 'sim-key-0123456789abcdef0123456789abcdef';
 /** How V8 names a function in a stack depends on what it has compiled. */
 const STACK = /,"stack":"(?:[^"\\]|\\.)*"/g;
+
+/** Connections to the database, and one or two that are kept to the service, receivers, channels and callers of the API each. */
+const MOST_SOCKETS = 12 + 20;
 
 interface Daemon {
   place: Place;
@@ -40,6 +44,19 @@ export class Daemons {
   /** Where the API of the first daemon is that answers, or null. */
   url(): string | null {
     return this.#all.find(({ app }) => app?.url())?.app?.url() ?? null;
+  }
+
+  /** Whether a daemon runs that the network reaches. */
+  anyReaches(cut: ReadonlySet<Place>): boolean {
+    return this.#all.some(({ app, place: own }) => app !== null && own.state === 'running' && !cut.has(own));
+  }
+
+  /** Daemons that hold more sockets than at rest they should. */
+  leaks(open: ReadonlySet<SimSocket>): string[] {
+    return this.#all.flatMap(({ place: own }) => {
+      const held = [...open].filter((socket) => socket.place === own && !socket.destroyed).length;
+      return held > MOST_SOCKETS ? [`${own.name} holds ${held} sockets at rest`] : [];
+    });
   }
 
   start(index: number): void {

@@ -1,36 +1,132 @@
 /** What the model is given of a world to judge. */
-import { type Got, missingAtRest, neverSent, type Row } from './model.ts';
+import type { Excuse, Facts, Truth } from './model.ts';
+import { isCalm } from './model-calm.ts';
+import { disagreements, missingAtRest, type Row, type Stored } from './model-rest.ts';
+import { type Act, MINUTE } from './plan.ts';
 import { onlyValue } from './world/database.ts';
 import type { World } from './world.ts';
 
+/** How often it is noted whether any daemon could ask the service. */
+const WATCHED_EVERY = 1_000;
+
+/** What the model knows of a world: what of a plan excuses later, and what the service says. */
+export function factsOf(world: World): Facts {
+  const { acts } = world.plan;
+  const begin = world.shell.scheduler.begin;
+  const slowest = Math.max(0, ...acts.map((act) => (act.does === 'slows the network' ? act.ms : 0)));
+  for (const act of acts) {
+    const from = begin + act.at;
+    const to = from + ('lasts' in act ? act.lasts : 0);
+    if (act.does === 'spoils answers') world.excuses.push({ kind: 'spoiled', from, to });
+    else if (!HARMLESS.has(act.does)) {
+      const longest = act.does === 'spoils a receiver' ? PAUSED : SETTLES;
+      world.excuses.push({ kind: 'disturbed', from, to: to + longest, by: act.does });
+    }
+  }
+  return {
+    limits: LIMITS,
+    blur: 100 + 2 * slowest,
+    excuses: world.excuses,
+    truth: (purchaseId) => world.outside.truth(purchaseId),
+  };
+}
+
+/** Acts that disturb nothing. */
+const HARMLESS: ReadonlySet<string> = new Set(['registers', 'asks for polls'] satisfies Act['does'][]);
+/** After a disturbance everything is as usual within this; a receiver that failed may be paused for longer. */
+const SETTLES = 2 * MINUTE;
+const PAUSED = 12 * MINUTE;
+
+/** The ceiling of calls a second, over all daemons together. */
+export const MAX_RPS = 20;
+
+/** Lines of the log that stand for a fault of the product, whatever the weather: the patrol and the repair hide it otherwise. */
+const BUGS =
+  /"event":"(queue.found_overdue|poll.undecided|poll.unrecordable|purchase.repaired|delivery.unsettleable)"|\b(TypeError|RangeError|ReferenceError)\b/;
+
+/** Limits of the worlds: short, so that customers get stuck within their minutes. */
+const LIMITS: ReadonlyMap<number, number> = new Map([
+  [4, 60_000],
+  [6, 60_000],
+]);
+
+/** Notes from now on when no daemon could ask the service anything: that time counts towards no limit. */
+export function watchBlindness(world: World): void {
+  const { scheduler } = world.shell;
+  let since: number | null = null;
+  let overlapping = 0;
+  const look = (): void => {
+    const now = scheduler.begin + scheduler.now;
+    const counters = scheduler.in(world.outside.place, () => world.outside.simulator.control.counters());
+    if (counters.overlapping.length > overlapping && isCalm(ofServiceCalls(world.excuses), now - WATCHED_EVERY, now))
+      world.problems.push(
+        `${Math.round(scheduler.now / 1_000)} s: two calls at once about ${counters.overlapping.slice(overlapping).join()}`,
+      );
+    overlapping = counters.overlapping.length;
+    const isBlind = !world.daemons.anyReaches(world.cut);
+    if (isBlind) since ??= now;
+    else if (since !== null) {
+      world.excuses.push({ kind: 'blind', from: since, to: now - WATCHED_EVERY });
+      since = null;
+    }
+    scheduler.after(WATCHED_EVERY, look, scheduler.world);
+  };
+  look();
+}
+
+/** Disturbances that may leave a call on its way beside another about the same purchase. */
+const ofServiceCalls = (excuses: readonly Excuse[]): Excuse[] =>
+  excuses.filter((each) => each.kind !== 'disturbed' || each.by !== 'spoils a receiver');
+
+/** Everything that is wrong now, whatever may still be under way. */
+export async function wrong(world: World): Promise<string[]> {
+  const { stored, rows } = await books(world);
+  const bugs = world.daemons.log.filter((line) => BUGS.test(line)).map((line) => `the log has ${line.trim().slice(0, 300)}`);
+  return [
+    ...bugs,
+    ...world.calm.problems,
+    ...world.model.problems,
+    ...world.people.problems,
+    ...disagreements(world.model, stored, rows, world.facts),
+  ];
+}
+
 /** What is missing when everything should be at rest. */
-export function missing(world: World): string[] {
-  const registered = [...world.outside.truths().values()].filter(({ purchaseId }) => world.registered.has(purchaseId));
-  return missingAtRest(got(world), rows(world), registered);
+export async function missing(world: World): Promise<string[]> {
+  const { stored, rows, unsettled } = await books(world);
+  const registered: Truth[] = [...world.registered].map((id) => world.outside.truth(id)!);
+  const receivers = world.outside.receivers.map(({ name }) => name);
+  const { model, people, facts, outside } = world;
+  return [
+    ...missingAtRest(model, stored, rows, { receivers, registered, facts }),
+    ...people.missing(rows, outside.said),
+    ...(unsettled.length > 0 ? [`deliveries wait: ${JSON.stringify(unsettled.slice(0, 3))}`] : []),
+  ];
 }
 
-/** What happened that may never happen. */
-export function forbidden(world: World): string[] {
-  const truths = world.outside.truths();
-  return [...got(world)].flatMap(([name, list]) => neverSent(name, list, truths));
-}
-
-const got = ({ outside }: World): Map<string, readonly Got[]> =>
-  new Map(outside.receivers.map(({ name, got: list }) => [name, list]));
-
-/** Every purchase as SQL shows it. */
-function rows(world: World): Row[] {
-  return read<Row[]>(
+/** Every purchase and event as SQL shows them, of one moment. */
+export async function books(world: World): Promise<{ stored: Stored[]; rows: Row[]; unsettled: object[] }> {
+  return await read(
     world,
-    "select coalesce(json_agg(json_build_object('purchaseId', purchase_id, 'state', state, 'status', status)), '[]') from purchase_watch.purchases",
+    `select json_build_object(
+      'stored', (select coalesce(json_agg(json_build_object('id', e.id, 'type', e.type, 'purchaseId', p.purchase_id, 'sequence', e.sequence, 'body', e.body)
+        order by e.position), '[]') from purchase_watch_internal.events e left join purchase_watch.purchases p on p.id = e.purchase),
+      'unsettled', (select coalesce(json_agg(json_build_object('type', type, 'subscriber', subscriber, 'status', status, 'due', due_at, 'error', last_error)), '[]')
+        from purchase_watch.delivery_log where status not in ('delivered', 'suppressed')),
+      'rows', (select coalesce(json_agg(json_build_object('purchaseId', purchase_id, 'state', state, 'status', status, 'isStuck', stuck_since is not null,
+        'since', to_char(state_since at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))), '[]')
+        from purchase_watch.current_purchases))`,
   );
 }
 
 /** The JSON that a query answers, asked between transactions. */
-export function read<T>(world: World, sql: string): T {
-  let value!: T;
+async function read<T>(world: World, sql: string): Promise<T> {
+  const { scheduler } = world.shell;
+  let answered: Buffer | null = null;
   world.sql(sql, (answer) => {
-    value = JSON.parse(onlyValue(answer)) as T;
+    answered = answer;
   });
-  return value;
+  // Where a transaction is open its end, or that of its connection, comes before the answer.
+  await scheduler.run(Number.POSITIVE_INFINITY, () => answered !== null);
+  return JSON.parse(onlyValue(answered!)) as T;
 }

@@ -1,7 +1,9 @@
 /**
- * What is right, written from the contract and sharing no code with the product: what a receiver may have been sent of each
- * purchase, and what it must have been sent when everything is at rest.
+ * What is right, written from the contract and sharing no code with the product: what receivers may be sent of each purchase, at
+ * any moment. What must have been sent at rest is in `model-rest.ts`. Times are epoch milliseconds.
  */
+import { isCalm } from './model-calm.ts';
+
 export interface Truth {
   readonly purchaseId: string;
   /** Each state with the moment at which it began, oldest first. */
@@ -13,97 +15,206 @@ export interface Got {
   readonly at: number;
   readonly id: string;
   readonly body: string;
-  /** Whether the receiver said that it has the event. */
+  /** Whether the receiver has the event now; it may have said otherwise. */
   readonly accepted: boolean;
   readonly signed: boolean;
 }
 
-/** A row as the database shows it. */
-export interface Row {
-  readonly purchaseId: string;
-  readonly state: number | null;
-  readonly status: string;
+/** What happened in a world that excuses what is wrong otherwise. */
+export type Excuse =
+  /** Nobody could ask the service about any purchase. */
+  | { readonly kind: 'blind'; readonly from: number; readonly to: number }
+  /** The database lost what it had committed after `to`. */
+  | { readonly kind: 'went back'; readonly at: number; readonly to: number }
+  /** A person's data was erased: the events of the purchase have other bytes, or are gone. */
+  | { readonly kind: 'erased'; readonly at: number; readonly purchaseId: string }
+  /** Daemons, database, network or receivers were not as they should be, or not for long enough. */
+  | { readonly kind: 'disturbed'; readonly from: number; readonly to: number; readonly by: string }
+  /** Calls of the service failed, by share. */
+  | { readonly kind: 'spoiled'; readonly from: number; readonly to: number };
+
+/** What a model knows of its world. */
+export interface Facts {
+  /** The time in a state after which a purchase is stuck. */
+  readonly limits: ReadonlyMap<number, number>;
+  /** By how much a moment that the product writes may be off: what messages need through the network. */
+  readonly blur: number;
+  readonly excuses: readonly Excuse[];
+  readonly truth: (purchaseId: string) => Truth | null;
 }
 
-interface Change {
+/** A limit is confirmed by a poll, and a poll may be so late without being excused: "at the next poll of the plan", which is below this. */
+const LATE_POLL = 15_000;
+/** States in which a purchase is watched no more. */
+export const FINAL = new Set([2, 3, 5, 8, 11, 13]);
+
+/** A call to the service is given up after this. */
+const CALL_TAKES = 10_000;
+
+/** Where one receiver is with one purchase. */
+export interface Heard {
+  sequence: number;
+  state: number | null;
+  /** When the present state was first seen. */
+  since: string | null;
+  stuckSince: string | null;
+  /** The next event has to be `purchase.recovered`, with these times. */
+  owed: { readonly stateSince: string | null; readonly stuckSince: string } | null;
+  isReadable: boolean;
+  /** Which part of the truth the state is. */
+  place: number;
+}
+
+interface Event {
   readonly id: string;
-  readonly sequence: number;
-  readonly from: number | null;
-  readonly to: number;
-  readonly final: boolean;
+  readonly type: string;
+  readonly timestamp: string;
+  readonly data: Readonly<Record<string, unknown>> & { readonly purchaseId?: string; readonly sequence?: number };
 }
 
-/** The faults in what one receiver was sent, at any moment: what may never happen. */
-export function neverSent(name: string, got: readonly Got[], truths: ReadonlyMap<string, Truth>): string[] {
-  const problems: string[] = [];
-  const bodies = new Map<string, string>();
-  for (const { id, body, signed } of got) {
-    if (!signed) problems.push(`${name}: ${id} has a bad signature`);
-    if (bodies.has(id) && bodies.get(id) !== body) problems.push(`${name}: ${id} came with two bodies`);
-    bodies.set(id, body);
-  }
-  for (const [purchaseId, changes] of changesOf(got.filter(({ accepted }) => accepted))) {
-    const truth = truths.get(purchaseId);
-    if (truth === undefined) problems.push(`${name}: ${purchaseId} is no purchase of ours`);
-    else problems.push(...faultsOf(changes, truth).map((fault) => `${name}: ${purchaseId}: ${fault}`));
-  }
-  return problems;
-}
+const number = (state: unknown): number | null => (state as { value: number } | null)?.value ?? null;
 
-/** The faults of one purchase's changes in the order in which a receiver took them first. */
-function faultsOf(changes: readonly Change[], { history }: Truth): string[] {
-  const problems: string[] = [];
-  let at = 0;
-  changes.forEach(({ sequence, from, to }, index) => {
-    if (sequence !== index + 1) problems.push(`change ${sequence} came as number ${index + 1}`);
-    const before = index === 0 ? null : changes[index - 1]!.to;
-    if (from !== before) problems.push(`change ${sequence} begins in ${from}, the one before ended in ${before}`);
-    if (from === to) problems.push(`change ${sequence} changes nothing`);
-    const found = history.findIndex(({ state }, place) => place >= at && state === to);
-    if (found < 0) problems.push(`change ${sequence} leads to ${to}, where the purchase was not after ${history[at]?.state}`);
-    else at = found;
-  });
-  return problems;
-}
+/** Takes every request of every receiver as it arrives, and notes what may never happen. */
+export class Model {
+  readonly problems: string[] = [];
+  /** What each receiver was sent and took, in the order in which the receiver took it first. */
+  readonly taken = new Map<string, Map<string, string>>();
+  /** What receivers know of purchases, by their names. */
+  readonly heard = new Map<string, Map<string, Heard>>();
+  /** Stays that any receiver was told of as stuck: purchase and since when. */
+  readonly stuck = new Set<string>();
+  /** Bytes of each event, whoever got them first. */
+  readonly #bodies = new Map<string, string>();
+  /** The event of each place in a purchase's history, whoever got it first. */
+  readonly #places = new Map<string, string>();
+  readonly #facts: Facts;
 
-/** What is missing when everything is at rest: each row is where its purchase is, and each receiver was sent all that led there. */
-export function missingAtRest(
-  receivers: ReadonlyMap<string, readonly Got[]>,
-  rows: readonly Row[],
-  registered: readonly Truth[],
-): string[] {
-  const problems: string[] = [];
-  const byId = new Map(rows.map((row) => [row.purchaseId, row]));
-  for (const { purchaseId, history } of registered) {
-    const { state } = history.at(-1)!;
-    const row = byId.get(purchaseId);
-    if (row === undefined) problems.push(`${purchaseId} has no row`);
-    else if (row.state !== state) problems.push(`${purchaseId} is in ${state}, and its row says ${row.state} (${row.status})`);
+  constructor(facts: Facts) {
+    this.#facts = facts;
   }
-  for (const [name, got] of receivers) {
-    const changes = changesOf(got.filter(({ accepted }) => accepted));
-    for (const { purchaseId, history } of registered) {
-      const last = changes.get(purchaseId)?.at(-1)?.to;
-      const { state } = history.at(-1)!;
-      if (last !== state) problems.push(`${name}: ${purchaseId} is in ${state}, and the last change sent leads to ${last}`);
+
+  /** Takes one request. */
+  got(receiver: string, { id, body, accepted, signed }: Got): void {
+    const wrong = (fault: string): void => void this.problems.push(`${receiver}: ${id} ${fault}`);
+    if (!signed) wrong('has a bad signature');
+    const event = JSON.parse(body) as Event;
+    const { purchaseId, sequence } = event.data;
+    if (event.id !== id) wrong(`names itself ${event.id}`);
+    if ((this.#bodies.get(id) ?? body) !== body && !this.#isErased(purchaseId)) wrong('came with two bodies');
+    this.#bodies.set(id, body);
+    if (event.type === 'purchase.stuck') this.stuck.add(`${purchaseId} ${event.data.stateSince}`);
+    const taken = mapIn(this.taken, receiver);
+    if (purchaseId !== undefined && sequence !== undefined) {
+      const key = `${purchaseId} ${sequence}`;
+      if ((this.#places.get(key) ?? id) !== id && !this.#mayRepeat())
+        wrong(`is number ${sequence} of ${purchaseId}, as ${this.#places.get(key)} was`);
+      this.#places.set(key, id);
+      const heard = this.heardOf(receiver, purchaseId);
+      const next = heard.sequence + 1;
+      // Also a try that fails comes in its turn: those of a purchase wait for each other.
+      if (sequence > next) wrong(`of ${purchaseId} is number ${sequence}, and ${next} was not taken yet`);
+      if (accepted && !taken.has(id)) {
+        if (sequence < next && !this.#mayRepeat()) wrong(`of ${purchaseId} is number ${sequence} after ${heard.sequence}`);
+        for (const fault of this.#follow(heard, event)) wrong(`of ${purchaseId}: ${fault}`);
+      }
     }
+    if (accepted && !taken.has(id)) taken.set(id, body);
   }
-  return problems;
+
+  /** What a receiver knows of a purchase; before the first event, nothing. */
+  heardOf(receiver: string, purchaseId: string): Heard {
+    const all = mapIn(this.heard, receiver);
+    const nothing = { sequence: 0, state: null, since: null, stuckSince: null, owed: null, isReadable: true, place: -1 };
+    const heard = all.get(purchaseId) ?? nothing;
+    all.set(purchaseId, heard);
+    return heard;
+  }
+
+  readonly #isErased = (purchaseId: string | undefined): boolean =>
+    this.#facts.excuses.some((each) => each.kind === 'erased' && each.purchaseId === purchaseId);
+  readonly #mayRepeat = (): boolean => this.#facts.excuses.some(({ kind }) => kind === 'went back' || kind === 'erased');
+
+  /** Moves on to an event, and answers what is wrong with it. */
+  #follow(heard: Heard, event: Event): string[] {
+    const { type, data } = event;
+    const faults: string[] = [];
+    const { owed } = heard;
+    if (owed !== null && type !== 'purchase.recovered') faults.push(`${type} came where its recovery was to be told`);
+    heard.owed = null;
+    heard.sequence = data.sequence!;
+    if (type === 'purchase.state_changed') faults.push(...this.#move(heard, data));
+    else if (type === 'purchase.stuck') faults.push(...this.#stick(heard, data));
+    else if (type === 'purchase.recovered') {
+      if (owed === null) faults.push('it recovered and was not stuck');
+      else if (owed.stateSince !== data.stateSince || owed.stuckSince !== data.stuckSince)
+        faults.push('it recovered from another stay');
+    } else if (type === 'purchase.unreadable' || type === 'purchase.readable') {
+      if (heard.isReadable === (type === 'purchase.readable')) faults.push(`${type} came twice`);
+      heard.isReadable = !heard.isReadable;
+      if (number(data.state) !== heard.state) faults.push(`${type} says ${number(data.state)}, it was in ${heard.state}`);
+      if (!this.#facts.excuses.some(({ kind }) => kind === 'spoiled')) faults.push(`${type} came, and every answer was good`);
+    }
+    return faults;
+  }
+
+  #move(heard: Heard, data: Event['data']): string[] {
+    const [from, to] = [number(data.from), number(data.to)!];
+    const { blur } = this.#facts;
+    const faults: string[] = [];
+    if (from !== heard.state) faults.push(`change ${data.sequence} begins in ${from}, the one before ended in ${heard.state}`);
+    if (from === to) faults.push(`change ${data.sequence} changes nothing`);
+    if (data.final !== FINAL.has(to)) faults.push(`change ${data.sequence} to ${to} says final ${data.final}`);
+    const [notBefore, notAfter] = [Date.parse(`${data.notBefore}`), Date.parse(`${data.notAfter}`)];
+    const { history } = this.#facts.truth(data.purchaseId!) ?? { history: [] };
+    const place = history.findIndex(({ state }, index) => index > heard.place && state === to);
+    if (place < 0) faults.push(`change ${data.sequence} leads to ${to}, where the purchase was not after ${heard.state}`);
+    else {
+      if (history[place]!.at > notAfter + blur) faults.push(`change ${data.sequence} to ${to} was seen before it happened`);
+      const left = history[heard.place + 1]!.at;
+      // The product writes when the answer had come, and the service may have made it as long before as a call may take.
+      const took = isCalm(this.#facts.excuses, notBefore - CALL_TAKES, notBefore, 'spoiled') ? 0 : CALL_TAKES;
+      if (heard.place >= 0 && left < notBefore - blur - took)
+        faults.push(`change ${data.sequence}: ${from} was seen after it was left`);
+    }
+    heard.place = Math.max(place, heard.place);
+    if (heard.stuckSince !== null) heard.owed = { stateSince: heard.since, stuckSince: heard.stuckSince };
+    Object.assign(heard, { state: to, since: data.notAfter, stuckSince: null });
+    return faults;
+  }
+
+  /** Stuck is who was asked about in the same state at the limit, and time in which nobody could ask counts towards no limit. */
+  #stick(heard: Heard, data: Event['data']): string[] {
+    const { limits, blur, excuses } = this.#facts;
+    const faults: string[] = [];
+    const state = number(data.state)!;
+    const [since, stuckSince] = [`${data.stateSince}`, `${data.stuckSince}`];
+    if (heard.stuckSince !== null) faults.push(`it is stuck in ${state} for the second time of one stay`);
+    if (state !== heard.state || since !== heard.since)
+      faults.push(`it is stuck in ${state} since ${since}, and was seen in ${heard.state} since ${heard.since}`);
+    heard.stuckSince = stuckSince;
+    const limit = limits.get(state);
+    if (limit === undefined) return [...faults, `it is stuck in ${state}, which has no limit`];
+    const [began, told] = [Date.parse(since), Date.parse(stuckSince)];
+    const excused = blindTime(excuses, began, told);
+    if (told < began + limit + excused)
+      faults.push(`it is stuck in ${state} after ${told - began} ms, ${excused} of them excused; the limit is ${limit}`);
+    const { history } = this.#facts.truth(data.purchaseId!) ?? { history: [] };
+    const left = history[heard.place + 1]?.at ?? Number.POSITIVE_INFINITY;
+    if (left < began + limit + excused - blur) faults.push(`it is stuck in ${state}, and had left after ${left - began} ms`);
+    return faults;
+  }
 }
 
-/** The changes of each purchase in the order in which they were taken first. */
-function changesOf(accepted: readonly Got[]): Map<string, Change[]> {
-  const seen = new Set<string>();
-  const changes = new Map<string, Change[]>();
-  for (const { id, body } of accepted) {
-    if (seen.has(id)) continue;
-    seen.add(id);
-    const { type, data } = JSON.parse(body) as { type: string; data: Record<string, unknown> };
-    if (type !== 'purchase.state_changed') continue;
-    const of = changes.get(data.purchaseId as string) ?? [];
-    const value = (state: unknown): number | null => (state as { value: number } | null)?.value ?? null;
-    of.push({ id, sequence: data.sequence as number, from: value(data.from), to: value(data.to)!, final: data.final as boolean });
-    changes.set(data.purchaseId as string, of);
-  }
-  return changes;
+/** Time between two moments that counts towards no limit, as far as polls show it. */
+function blindTime(excuses: readonly Excuse[], from: number, to: number): number {
+  let time = 0;
+  for (const each of excuses)
+    if (each.kind === 'blind') time += Math.max(0, Math.min(each.to, to) - Math.max(each.from, from) - LATE_POLL);
+  return time;
+}
+
+function mapIn<Key, Value>(maps: Map<string, Map<Key, Value>>, name: string): Map<Key, Value> {
+  const found = maps.get(name) ?? new Map<Key, Value>();
+  maps.set(name, found);
+  return found;
 }

@@ -3,10 +3,14 @@ import { createHash } from 'node:crypto';
 import { connect } from '../../src/postgres/connection/database.ts';
 import { migrate } from '../../src/postgres/migrations/migrate.ts';
 import { MIGRATIONS } from '../../src/work.ts';
-import { begin } from './acts.ts';
+import { begin, register } from './acts.ts';
 import { Daemons } from './daemons.ts';
-import { forbidden, missing } from './looks.ts';
+import { factsOf, MAX_RPS, missing, watchBlindness, wrong } from './looks.ts';
+import { type Excuse, type Facts, Model } from './model.ts';
+import { Calm } from './model-calm.ts';
+import { People } from './model-people.ts';
 import { Outside, SECRET } from './outside.ts';
+import { wrongWords } from './own-words.ts';
 import { MINUTE, type Plan } from './plan.ts';
 import { type Server, serve } from './world/database.ts';
 import { beginAgain, type Shell } from './world/process.ts';
@@ -42,14 +46,19 @@ export async function runWorld(shell: Shell, plan: Plan, snapshot: Snapshot): Pr
   beginAgain(shell, plan.seed);
   putBack(shell.engine, snapshot);
   const world = new World(shell, plan);
+  const ended = (error: unknown): void => void world.problems.push(`the process of a daemon ended: ${(error as Error).stack}`);
+  process.on('uncaughtException', ended).on('unhandledRejection', ended);
   await world.begin();
   for (const act of plan.acts) {
     await shell.scheduler.run(act.at);
+    await world.look();
     begin(world, act);
   }
   await shell.scheduler.run(plan.lasts);
   world.mend();
   await world.rest();
+  await world.look();
+  process.off('uncaughtException', ended).off('unhandledRejection', ended);
   return world.outcome();
 }
 
@@ -61,18 +70,25 @@ export class World {
   /** Of which a shop knows that they are registered; a call whose answer was lost may have registered others. */
   readonly registered = new Set<string>();
   readonly problems: string[] = [];
+  /** What happened that excuses what is wrong otherwise. */
+  readonly excuses: Excuse[] = [];
+  readonly facts: Facts;
+  readonly model: Model;
+  readonly people: People;
+  readonly calm: Calm;
   /** Places that nothing reaches and that reach nothing. */
   readonly cut = new Set<Place>();
+  readonly #noted = new Set<string>();
   /** Milliseconds by which the network is slower. */
   slow = 0;
   /** The share of statements that get lost. */
   loses = 0;
-  readonly #plan: Plan;
+  readonly plan: Plan;
 
   constructor(shell: Shell, plan: Plan) {
     const { scheduler, network, random } = shell;
     this.shell = shell;
-    this.#plan = plan;
+    this.plan = plan;
     network.weather = {
       delay: (from, to) => (this.cut.has(from) || this.cut.has(to) ? null : 0.1 + random.next() * (1 + this.slow)),
       refuses: () => false,
@@ -80,7 +96,17 @@ export class World {
     const addresses = Array.from({ length: plan.daemons }, (_, index) => `127.0.0.1:${5501 + index}`);
     this.server = serve(shell.engine, network, scheduler, place('database'), addresses);
     this.server.fate = () => (random.next() < this.loses ? (random.chance(0.5) ? 'lost before' : 'lost after') : 'done');
-    this.outside = new Outside(shell, plan);
+    this.facts = factsOf(this);
+    this.model = new Model(this.facts);
+    this.people = new People(this.facts, this.model);
+    this.calm = new Calm(this.excuses);
+    this.outside = new Outside(shell, plan, {
+      got: (receiver, got) => {
+        this.model.got(receiver, got);
+        if (receiver === this.outside.pager.name) this.people.got(got);
+      },
+      calm: this.calm,
+    });
     this.daemons = new Daemons(shell, plan.daemons, () => this.#settings());
   }
 
@@ -90,7 +116,8 @@ export class World {
     // Purchases can be registered once the first daemon has named its sites.
     this.daemons.start(0);
     await scheduler.run(MINUTE, () => this.daemons.url() !== null);
-    for (let index = 1; index < this.#plan.daemons; index++) this.daemons.start(index);
+    for (let index = 1; index < this.plan.daemons; index++) this.daemons.start(index);
+    watchBlindness(this);
   }
 
   async migrate(): Promise<void> {
@@ -112,7 +139,10 @@ export class World {
 
   #settings(): string {
     return [
-      `sites: { default: { baseUrl: "${this.outside.simulator.url}", clientId: demo-client, clientSecret: demo-secret } }`,
+      `sites: { default: { baseUrl: "${this.outside.simulator.url}", clientId: demo-client, clientSecret: demo-secret, maxRps: ${MAX_RPS}, concurrency: 8 } }`,
+      'states: { WaitingForIdentityProvider: { stuckAfter: 1m }, WaitingForCardPayments: { stuckAfter: 1m } }',
+      `slack: { groupWait: 5s, groupInterval: 30s, quietFor: 20s, maxPerHour: 200, channels: { ops: { webhookUrl: "${this.outside.slackUrl}" } } }`,
+      `alerts: { channels: { pager: { webhookUrl: "${this.outside.pager.url}", secret: ${SECRET} } } }`,
       'webhooks: { schedule: [5s, 20s, 1m, 2m, 5m, 5m, 5m], timeout: 5s, allowAddresses: [127.0.0.0/8] }',
       'subscribers:',
       ...this.outside.receivers.map(({ name, url }) => `  ${name}: { url: "${url}", secret: ${SECRET} }`),
@@ -139,22 +169,60 @@ export class World {
     this.daemons.mend();
   }
 
-  /** Lets time pass until nothing is missing, or until it should be so. */
+  /** Lets the model look at what is wrong at any moment. */
+  async look(): Promise<void> {
+    for (const problem of await wrong(this)) this.#note(problem);
+  }
+
+  /** Lets everything come to rest; then has the pages mended where customers are stuck, and customers get on there. */
   async rest(): Promise<void> {
+    await this.#settle();
+    const states = this.people.openStates();
+    if (this.model.stuck.size === 0) return;
+    this.outside.simulator.control.fixPage();
+    const { scheduler } = this.shell;
+    for (const state of states) {
+      // Those who come at the same time count as one.
+      const lives = Array.from({ length: 6 }, (_, index) => [
+        { state, after: 12_000 * (index + 1) },
+        { state: 'Completed', after: 20_000 },
+      ]);
+      const ids = scheduler.in(this.outside.place, () => lives.flatMap((life) => this.outside.make(1, life)));
+      await register(this, ids, 'sql');
+    }
+    await this.#settle();
+  }
+
+  /** Lets time pass until nothing is missing, or until it should be so; the product says the same then. */
+  async #settle(): Promise<void> {
     const { scheduler } = this.shell;
     const until = scheduler.now + RESTS_WITHIN;
+    let left: string[] = [];
     while (scheduler.now < until) {
-      await scheduler.run(scheduler.now + MINUTE);
-      if (missing(this).length === 0) return;
+      await scheduler.run(scheduler.now + MINUTE / 2);
+      left = await missing(this);
+      if (left.length > 0) continue;
+      const words = await wrongWords(this).catch((error: unknown) => [`at rest: ${(error as Error).message}`]);
+      for (const problem of words) this.#note(problem);
+      return;
     }
-    this.problems.push(...missing(this));
+    for (const problem of left) this.#note(problem);
+  }
+
+  #note(problem: string): void {
+    const at = Math.round(this.shell.scheduler.now / 1_000);
+    if (!this.#noted.has(problem)) this.problems.push(`${at} s: ${problem}`);
+    this.#noted.add(problem);
   }
 
   outcome(): Outcome {
-    this.problems.push(...forbidden(this));
-    const requests = this.outside.receivers.flatMap(({ got }) => got);
+    const requests = [...this.outside.receivers, this.outside.pager].flatMap(({ got }) => got);
     const { log } = this.daemons;
-    const digest = createHash('sha256').update(log.join('')).update(JSON.stringify(requests)).digest('hex').slice(0, 16);
+    const digest = createHash('sha256')
+      .update(log.join(''))
+      .update(JSON.stringify([requests, this.outside.said]))
+      .digest('hex')
+      .slice(0, 16);
     return {
       problems: this.problems,
       digest,

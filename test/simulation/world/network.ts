@@ -5,13 +5,16 @@ import net from 'node:net';
 import { Duplex } from 'node:stream';
 import type { Place, Scheduler } from './time.ts';
 
-/** What the network does to the bytes and ends of one connection; null where they get lost and the connection with them. */
+/** What the network does to the bytes and ends of one connection. */
 export interface Weather {
-  /** Milliseconds from one end to the other; null: nothing arrives any more. */
+  /** Milliseconds from one end to the other; null: nothing arrives for now. */
   delay(from: Place, to: Place): number | null;
   /** Whether a connection is refused. */
   refuses(from: Place, to: Place): boolean;
 }
+
+/** Milliseconds until bytes that did not arrive are sent again. */
+const SENDS_AGAIN_AFTER = 1_000;
 
 type Accept = (socket: SimSocket) => void;
 
@@ -99,6 +102,8 @@ export class SimSocket extends Duplex {
   readonly localPort: number;
   readonly #network: Network;
   #held: (() => void)[] = [];
+  /** What was sent while nothing arrived. */
+  readonly #stalled: (() => void)[] = [];
   /** When the last of what was sent arrives: bytes keep their order. */
   #arrives = 0;
 
@@ -202,12 +207,15 @@ export class SimSocket extends Duplex {
     done(error?.isOwn ? null : error);
   }
 
-  #deliver(act: (peer: SimSocket) => void): void {
-    const { peer } = this;
+  #deliver(act: (peer: SimSocket) => void, peer = this.peer): void {
     if (peer === null) return;
     const { scheduler, weather } = this.#network;
-    const delay = weather.delay(this.place, peer.place);
-    if (delay === null) return;
+    const delay = this.#stalled.length > 0 ? null : weather.delay(this.place, peer.place);
+    if (delay === null) {
+      this.#stalled.push(() => this.#deliver(act, peer));
+      if (this.#stalled.length === 1) this.#sendAgain(peer);
+      return;
+    }
     this.#arrives = Math.max(this.#arrives, scheduler.now + delay);
     scheduler.after(
       this.#arrives - scheduler.now,
@@ -216,6 +224,16 @@ export class SimSocket extends Duplex {
       },
       peer.place,
     );
+  }
+
+  /** Sends what did not arrive again until it does, as kernels do: a connection never loses bytes in its middle. */
+  #sendAgain(peer: SimSocket): void {
+    const { scheduler, weather } = this.#network;
+    const tryAgain = (): void => {
+      if (weather.delay(this.place, peer.place) === null) this.#sendAgain(peer);
+      else for (const act of this.#stalled.splice(0)) act();
+    };
+    scheduler.after(SENDS_AGAIN_AFTER, tryAgain, scheduler.world);
   }
 }
 

@@ -1,0 +1,72 @@
+/** What holds while nothing disturbs daemons, database and network: each event is sent once, one after the other, and at once. */
+import type { Excuse } from './model.ts';
+
+/** An event is with its receiver within this after it was made, in calm. */
+const TOLD_WITHIN = 3_000;
+/** A purchase is polled, and its state with receivers, within this after it was registered, in calm. */
+const KNOWN_WITHIN = 4_000;
+/** Receivers refuse requests whose time is further off. */
+const TIMELY = 5 * 60_000;
+
+/** A request as it arrives. Times are epoch milliseconds. */
+export interface Arrival {
+  readonly receiver: string;
+  readonly id: string;
+  /** The purchase, or the lane of events of none. */
+  readonly lane: string;
+  readonly at: number;
+  /** When the event was made. */
+  readonly madeAt: number;
+  /** When the request says that it was sent. */
+  readonly sentAt: number;
+}
+
+/** Whether nothing disturbed the world at any time between two moments, and no call was spoiled if `also` says so. */
+export function isCalm(excuses: readonly Excuse[], from: number, to: number, also?: 'spoiled'): boolean {
+  return !excuses.some((each) => (each.kind === 'disturbed' || each.kind === also) && each.from <= to && each.to >= from);
+}
+
+export class Calm {
+  readonly problems: string[] = [];
+  readonly #excuses: readonly Excuse[];
+  /** Requests on their way, by receiver and lane. */
+  readonly #open = new Map<string, number>();
+  /** When purchases were registered of which no receiver has heard yet. */
+  readonly #registered = new Map<string, number>();
+  /** When a receiver said that it has an event. */
+  readonly #taken = new Map<string, number>();
+
+  constructor(excuses: readonly Excuse[]) {
+    this.#excuses = excuses;
+  }
+
+  /** A purchase was registered. */
+  registered(purchaseId: string, at: number): void {
+    this.#registered.set(purchaseId, at);
+  }
+
+  /** A request arrived. */
+  arrived({ receiver, id, lane, at, madeAt, sentAt }: Arrival): void {
+    const wrong = (fault: string): void => void this.problems.push(`${receiver}: ${id} ${fault}`);
+    const key = `${receiver} ${lane}`;
+    const open = this.#open.get(key) ?? 0;
+    this.#open.set(key, open + 1);
+    if (open > 0 && isCalm(this.#excuses, madeAt, at)) wrong(`came while another request about ${lane} was on its way`);
+    const registeredAt = this.#registered.get(lane);
+    this.#registered.delete(lane);
+    if (registeredAt !== undefined && at - registeredAt > KNOWN_WITHIN && isCalm(this.#excuses, registeredAt, at, 'spoiled'))
+      wrong(`came ${at - registeredAt} ms after ${lane} was registered`);
+    const taken = this.#taken.get(`${receiver} ${id}`);
+    if (taken === undefined) {
+      if (at - madeAt > TOLD_WITHIN && isCalm(this.#excuses, madeAt, at)) wrong(`came ${at - madeAt} ms after it was made`);
+    } else if (isCalm(this.#excuses, taken, at)) wrong(`came again, ${at - taken} ms after it was taken`);
+    if (Math.abs(sentAt - at) > TIMELY && isCalm(this.#excuses, at, at)) wrong(`says that it was sent ${at - sentAt} ms ago`);
+  }
+
+  /** A request was answered or given up; `well`: the receiver said that it has the event. */
+  left({ receiver, id, lane }: Arrival, at: number, well: boolean): void {
+    const key = `${receiver} ${lane}`;
+    this.#open.set(key, this.#open.get(key)! - 1);
+    if (well) this.#taken.set(`${receiver} ${id}`, at);
+  }
+}
