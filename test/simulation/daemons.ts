@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createApp } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
+import type { Variation } from './act.ts';
 import type { Shell } from './world/process.ts';
 import { type Place, place } from './world/time.ts';
 
@@ -12,10 +13,17 @@ export const KEY = 'sim-key-0123456789abcdef0123456789abcdef';
 /** How V8 names a function in a stack depends on what it has compiled. */
 const STACK = /,"stack":"(?:[^"\\]|\\.)*"/g;
 
+/** A daemon has stopped by itself within this many milliseconds (SHUTDOWN_TIMEOUT and some). */
+const STOPPED_AFTER = 12_000;
+
 interface Daemon {
   place: Place;
   app: Awaited<ReturnType<typeof createApp>> | null;
   starts: number;
+  /** How its settings differ from the usual ones. */
+  variation: Variation;
+  /** Milliseconds by which its machine's wall clock is off. */
+  skew: number;
 }
 
 export class Daemons {
@@ -23,13 +31,22 @@ export class Daemons {
   readonly log: string[] = [];
   readonly #shell: Shell;
   readonly #all: Daemon[];
-  readonly #settings: (daemon: number) => string;
+  readonly #settings: (variation: Variation) => string;
   readonly #folder = mkdtempSync(join(tmpdir(), 'purchase-watch-simulation-'));
 
+  /** No daemon starts while it is true. */
+  #rests = false;
+
   /** `settings` answers the settings file with which a daemon starts. */
-  constructor(shell: Shell, count: number, settings: (daemon: number) => string) {
+  constructor(shell: Shell, count: number, settings: (variation: Variation) => string) {
     this.#shell = shell;
-    this.#all = Array.from({ length: count }, (_, index) => ({ place: place(`daemon ${index}`), app: null, starts: 0 }));
+    this.#all = Array.from({ length: count }, (_, index) => ({
+      place: place(`daemon ${index}`),
+      app: null,
+      starts: 0,
+      variation: {},
+      skew: 0,
+    }));
     this.#settings = settings;
   }
 
@@ -44,11 +61,12 @@ export class Daemons {
 
   start(index: number): void {
     const daemon = this.#all[index]!;
-    if (daemon.app !== null) return;
+    if (daemon.app !== null || this.#rests) return;
     daemon.starts++;
     daemon.place = place(`daemon ${index} start ${daemon.starts}`);
+    daemon.place.skew = daemon.skew;
     const path = join(this.#folder, `settings-${index}.yaml`);
-    writeFileSync(path, this.#settings(index));
+    writeFileSync(path, this.#settings(daemon.variation));
     const settings = loadSettings({
       PURCHASE_WATCH_CONFIG: path,
       DATABASE_URL: `postgres://postgres@127.0.0.1:${5501 + index}/postgres`,
@@ -109,10 +127,46 @@ export class Daemons {
     scheduler.after(lasts, () => frozen.state === 'frozen' && scheduler.thaw(frozen), scheduler.world);
   }
 
+  /** Has a daemon start again with other settings, as in a rolling change. */
+  change(index: number, to: Variation): void {
+    const { scheduler } = this.#shell;
+    this.#all[index]!.variation = to;
+    this.stop(index);
+    scheduler.after(STOPPED_AFTER, () => this.start(index), scheduler.world);
+  }
+
+  /** No daemon runs for so many milliseconds; then all do. */
+  rest(lasts: number): void {
+    const { scheduler } = this.#shell;
+    const all = [...this.#all.keys()];
+    for (const index of all) this.stop(index);
+    const kill = (): void => {
+      for (const index of all) this.kill(index);
+    };
+    scheduler.after(STOPPED_AFTER, kill, scheduler.world);
+    this.#rests = true;
+    scheduler.after(
+      lasts,
+      () => {
+        this.#rests = false;
+        for (const index of all) this.start(index);
+      },
+      scheduler.world,
+    );
+  }
+
+  /** Steps the wall clock of a daemon's machine. */
+  step(index: number, by: number): void {
+    const daemon = this.#all[index]!;
+    daemon.skew += by;
+    daemon.place.skew = daemon.skew;
+  }
+
   /** Has every daemon run. */
   mend(): void {
-    this.#all.forEach(({ place: own }, index) => {
-      if (own.state === 'frozen') this.#shell.scheduler.thaw(own);
+    this.#all.forEach((daemon, index) => {
+      this.step(index, -daemon.skew);
+      if (daemon.place.state === 'frozen') this.#shell.scheduler.thaw(daemon.place);
       this.start(index);
     });
   }

@@ -6,13 +6,13 @@ import type { World } from './world.ts';
 /** What is missing when everything should be at rest. */
 export function missing(world: World): string[] {
   const registered = [...world.outside.truths().values()].filter(({ purchaseId }) => world.registered.has(purchaseId));
-  return missingAtRest(got(world), rows(world), registered);
+  return missingAtRest(got(world), rows(world), registered, world.history);
 }
 
 /** What happened that may never happen. */
 export function forbidden(world: World): string[] {
   const truths = world.outside.truths();
-  return [...got(world)].flatMap(([name, list]) => neverSent(name, list, truths));
+  return [...got(world)].flatMap(([name, list]) => neverSent(name, list, truths, world.history));
 }
 
 const got = ({ outside }: World): Map<string, readonly Got[]> =>
@@ -27,7 +27,7 @@ function rows(world: World): Row[] {
 }
 
 /** The JSON that a query answers, asked between transactions. */
-export function read<T>(world: World, sql: string): T {
+function read<T>(world: World, sql: string): T {
   let value!: T;
   world.sql(sql, (answer) => {
     value = JSON.parse(onlyValue(answer)) as T;

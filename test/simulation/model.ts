@@ -2,6 +2,8 @@
  * What is right, written from the contract and sharing no code with the product: what a receiver may have been sent of each
  * purchase, and what it must have been sent when everything is at rest.
  */
+import { begunAgain, type Happening } from './history.ts';
+
 export interface Truth {
   readonly purchaseId: string;
   /** Each state with the moment at which it began, oldest first. */
@@ -27,6 +29,8 @@ export interface Row {
 
 interface Change {
   readonly id: string;
+  /** When the receiver got it. */
+  readonly at: number;
   readonly sequence: number;
   readonly from: number | null;
   readonly to: number;
@@ -34,7 +38,12 @@ interface Change {
 }
 
 /** The faults in what one receiver was sent, at any moment: what may never happen. */
-export function neverSent(name: string, got: readonly Got[], truths: ReadonlyMap<string, Truth>): string[] {
+export function neverSent(
+  name: string,
+  got: readonly Got[],
+  truths: ReadonlyMap<string, Truth>,
+  past: readonly Happening[],
+): string[] {
   const problems: string[] = [];
   const bodies = new Map<string, string>();
   for (const { id, body, signed } of got) {
@@ -45,23 +54,34 @@ export function neverSent(name: string, got: readonly Got[], truths: ReadonlyMap
   for (const [purchaseId, changes] of changesOf(got.filter(({ accepted }) => accepted))) {
     const truth = truths.get(purchaseId);
     if (truth === undefined) problems.push(`${name}: ${purchaseId} is no purchase of ours`);
-    else problems.push(...faultsOf(changes, truth).map((fault) => `${name}: ${purchaseId}: ${fault}`));
+    else
+      problems.push(...faultsOf(changes, truth, begunAgain(past, purchaseId)).map((fault) => `${name}: ${purchaseId}: ${fault}`));
   }
   return problems;
 }
 
-/** The faults of one purchase's changes in the order in which a receiver took them first. */
-function faultsOf(changes: readonly Change[], { history }: Truth): string[] {
+/**
+ * The faults of one purchase's changes in the order in which a receiver took them first. `again`: from when on the database may lack
+ * changes that were sent, so that a number may come again; it then follows one with the number before it.
+ */
+function faultsOf(changes: readonly Change[], { history }: Truth, again: number): string[] {
   const problems: string[] = [];
-  let at = 0;
-  changes.forEach(({ sequence, from, to }, index) => {
-    if (sequence !== index + 1) problems.push(`change ${sequence} came as number ${index + 1}`);
-    const before = index === 0 ? null : changes[index - 1]!.to;
-    if (from !== before) problems.push(`change ${sequence} begins in ${from}, the one before ended in ${before}`);
+  /** Where in the history of the service each change leads. */
+  const places: number[] = [];
+  changes.forEach(({ sequence, from, to, at }, index) => {
+    const isNext = (each: Change): boolean => each.sequence === sequence - 1 && each.to === from;
+    const last = index - 1;
+    const isFirst = sequence === 1 && from === null;
+    const before = at < again ? last : isFirst ? -1 : changes.slice(0, index).findLastIndex(isNext);
+    const earlier = changes[before];
+    if (at < again && sequence !== index + 1) problems.push(`change ${sequence} came as number ${index + 1}`);
+    if (earlier === undefined ? !isFirst : !isNext(earlier))
+      problems.push(`change ${sequence} begins in ${from}, and no change before it ended there`);
     if (from === to) problems.push(`change ${sequence} changes nothing`);
-    const found = history.findIndex(({ state }, place) => place >= at && state === to);
-    if (found < 0) problems.push(`change ${sequence} leads to ${to}, where the purchase was not after ${history[at]?.state}`);
-    else at = found;
+    const since = places[before] ?? 0;
+    const found = history.findIndex(({ state }, place) => place >= since && state === to);
+    if (found < 0) problems.push(`change ${sequence} leads to ${to}, where the purchase was not after ${history[since]?.state}`);
+    places.push(Math.max(found, since));
   });
   return problems;
 }
@@ -71,6 +91,7 @@ export function missingAtRest(
   receivers: ReadonlyMap<string, readonly Got[]>,
   rows: readonly Row[],
   registered: readonly Truth[],
+  past: readonly Happening[],
 ): string[] {
   const problems: string[] = [];
   const byId = new Map(rows.map((row) => [row.purchaseId, row]));
@@ -83,9 +104,13 @@ export function missingAtRest(
   for (const [name, got] of receivers) {
     const changes = changesOf(got.filter(({ accepted }) => accepted));
     for (const { purchaseId, history } of registered) {
-      const last = changes.get(purchaseId)?.at(-1)?.to;
+      const of = changes.get(purchaseId) ?? [];
+      const last = of.at(-1)?.to;
       const { state } = history.at(-1)!;
-      if (last !== state) problems.push(`${name}: ${purchaseId} is in ${state}, and the last change sent leads to ${last}`);
+      // What was under way when the database went back may come last.
+      const isThere =
+        begunAgain(past, purchaseId) < Number.POSITIVE_INFINITY ? of.some(({ to }) => to === state) : last === state;
+      if (!isThere) problems.push(`${name}: ${purchaseId} is in ${state}, and the last change sent leads to ${last}`);
     }
   }
   return problems;
@@ -95,14 +120,21 @@ export function missingAtRest(
 function changesOf(accepted: readonly Got[]): Map<string, Change[]> {
   const seen = new Set<string>();
   const changes = new Map<string, Change[]>();
-  for (const { id, body } of accepted) {
+  for (const { id, at, body } of accepted) {
     if (seen.has(id)) continue;
     seen.add(id);
     const { type, data } = JSON.parse(body) as { type: string; data: Record<string, unknown> };
     if (type !== 'purchase.state_changed') continue;
     const of = changes.get(data.purchaseId as string) ?? [];
     const value = (state: unknown): number | null => (state as { value: number } | null)?.value ?? null;
-    of.push({ id, sequence: data.sequence as number, from: value(data.from), to: value(data.to)!, final: data.final as boolean });
+    of.push({
+      id,
+      at,
+      sequence: data.sequence as number,
+      from: value(data.from),
+      to: value(data.to)!,
+      final: data.final as boolean,
+    });
     changes.set(data.purchaseId as string, of);
   }
   return changes;

@@ -2,9 +2,10 @@
 import { createHmac } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import { createSimulator } from '../../packages/simulator/src/simulator.ts';
+import type { Life, ReceiverMood } from './act.ts';
 import { KEY } from './daemons.ts';
 import type { Got, Truth } from './model.ts';
-import type { Life, Plan, ReceiverMood } from './plan.ts';
+import type { Plan } from './plan.ts';
 import type { Shell } from './world/process.ts';
 import { place } from './world/time.ts';
 
@@ -17,12 +18,22 @@ interface Receiver {
   mood: ReceiverMood | null;
 }
 
+/** A call of the API. */
+interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 export class Outside {
   readonly place = place('outside');
   readonly receivers: readonly Receiver[];
   simulator!: ReturnType<typeof createSimulator>;
   readonly #shell: Shell;
   readonly #seed: number;
+  /** The share of a shop's calls whose answer gets lost, or that arrive twice. */
+  calls: { readonly lost?: number; readonly doubled?: number } = {};
   /** Purchases that a shop asked for. */
   readonly #asked: string[] = [];
 
@@ -65,24 +76,20 @@ export class Outside {
   }
 
   /** Answers status and text of a shop's call to the API at a URL, or null where no answer came. */
-  async call(url: string, method: string, path: string, body?: unknown): Promise<{ status: number; text: string } | null> {
-    const { request } = await import('undici');
-    try {
-      const answer = await request(`${url}${path}`, {
-        method,
-        headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      return { status: answer.statusCode, text: await answer.body.text() };
-    } catch {
-      return null;
-    }
+  async call(url: string, call: Call): Promise<{ status: number; text: string } | null> {
+    const { random } = this.#shell;
+    const { lost = 0, doubled = 0 } = this.calls;
+    const isLost = lost > 0 && random.chance(lost);
+    const answers = [send(url, call), ...(doubled > 0 && random.chance(doubled) ? [send(url, call)] : [])];
+    const [answer] = await Promise.all(answers);
+    return isLost ? null : answer!;
   }
 
   /** Ends every fault. */
   mend(): void {
     this.simulator.control.clearFaults();
     for (const receiver of this.receivers) receiver.mood = null;
+    this.calls = {};
   }
 
   #receive(receiver: Receiver): void {
@@ -97,7 +104,7 @@ export class Outside {
         const key = Buffer.from(SECRET.slice('whsec_'.length), 'base64');
         const signed = `v1,${createHmac('sha256', key).update(`${id}.${at}.${body}`).digest('base64')}`;
         const { mood } = receiver;
-        const accepted = mood === null || mood === 'lies' || mood === 'slow';
+        const accepted = mood === null || ['lies', 'slow', 'forgets'].includes(mood);
         receiver.got.push({ at: scheduler.now, id: `${id}`, body, accepted, signed: `${signature}`.split(' ').includes(signed) });
         answer(response, mood, scheduler.after.bind(scheduler));
       });
@@ -108,6 +115,20 @@ export class Outside {
 function answer(response: ServerResponse, mood: ReceiverMood | null, after: (ms: number, act: () => void) => unknown): void {
   if (mood === null) response.end('ok');
   else if (mood === 'fails' || mood === 'lies') response.writeHead(500).end('no');
-  else if (mood === 'closes') response.destroy();
+  else if (mood === 'closes' || mood === 'forgets') response.destroy();
   else if (mood === 'slow') after(3_000, () => response.end('ok'));
+}
+
+async function send(url: string, { method, path, body, headers }: Call): Promise<{ status: number; text: string } | null> {
+  const { request } = await import('undici');
+  try {
+    const answer = await request(`${url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: answer.statusCode, text: await answer.body.text() };
+  } catch {
+    return null;
+  }
 }

@@ -29,6 +29,10 @@ const message = (type: string, body: Buffer): Buffer => {
 };
 const text = (...parts: string[]): Buffer => Buffer.from(parts.map((part) => `${part}\0`).join(''));
 
+/** A statement that fails with a SQLSTATE, so that an open transaction has failed, too. */
+const failing = (code: string): Buffer =>
+  message('Q', text(`do $$ begin raise exception using errcode = '${code}', message = 'failed by the world'; end $$`));
+
 const AT_START: readonly (readonly [string, string])[] = [
   ['server_version', '18.0'],
   ['server_encoding', 'UTF8'],
@@ -39,8 +43,8 @@ const AT_START: readonly (readonly [string, string])[] = [
   ['standard_conforming_strings', 'on'],
 ];
 
-/** What may happen to one batch of a connection's messages. */
-export type Fate = 'done' | 'lost before' | 'lost after';
+/** What may happen to one batch of a connection's messages; a `code` is the SQLSTATE that answers it. */
+export type Fate = 'done' | 'lost before' | 'lost after' | { readonly code: string };
 
 export interface Server {
   readonly place: Place;
@@ -48,10 +52,16 @@ export interface Server {
   readonly count: number;
   /** Asked before each batch of messages runs. */
   fate: (connection: Connection) => Fate;
+  /** The SQLSTATE that answers each new connection, or null. */
+  refuses: string | null;
   /** While true a statement does not wait for the transaction of another connection: for an index that is built beside one. */
   overlaps: boolean;
   /** Breaks every connection. */
   restart(): void;
+  /** Does something to the engine between two transactions, once those before it are over. */
+  between(act: () => void): void;
+  /** Breaks every connection, undoes what is open, and does something to the engine. */
+  replace(act: () => void): void;
   /** Runs a statement between transactions, as a client without a network; `done` gets the answer of the protocol. */
   run(sql: string, done?: (answer: Buffer) => void): void;
 }
@@ -93,14 +103,25 @@ export function serve(
       return count;
     },
     fate: () => 'done',
+    refuses: null,
     overlaps: false,
     restart: () => {
       for (const each of connections) each.socket.resetAndDestroy();
     },
-    run: (sql, done = () => undefined) => {
-      line.push(() => done(route(exec(message('Q', text(sql)))).kept));
+    between: (act) => {
+      line.push(act);
       next();
     },
+    replace: (act) => {
+      for (const each of connections) {
+        each.socket.resetAndDestroy();
+        end(each);
+      }
+      act();
+      // Those of sessions that were open when the copy was taken.
+      exec(message('Q', text('deallocate all')));
+    },
+    run: (sql, done = () => undefined) => server.between(() => done(route(exec(message('Q', text(sql)))).kept)),
   };
 
   const end = (connection: Connection): void => {
@@ -141,8 +162,8 @@ export function serve(
     }
     count++;
     for (const each of batch) note(connection, each);
-    const rewritten = batch.map((each) => withPid(each, connection.pid));
-    const answer = exec(...rewritten);
+    const isWhole = typeof fate === 'object' && 'QS'.includes(String.fromCharCode(batch.at(-1)![0]!));
+    const answer = isWhole ? exec(failing(fate.code)) : exec(...batch.map((each) => withPid(each, connection.pid)));
     const { kept, status } = route(answer);
     holder = status === null || status !== 'I' ? (holder ?? connection) : null;
     if (holder === connection && !server.overlaps) watch(connection);
@@ -225,6 +246,13 @@ export function serve(
     }
     connection.rest = Buffer.from(rest.subarray(rest.readUInt32BE(0)));
     connection.hasBegun = true;
+    if (server.refuses !== null) {
+      socket.end(
+        message('E', Buffer.concat([text('SFATAL', 'VFATAL', `C${server.refuses}`, 'Mrefused by the world'), Buffer.alloc(1)])),
+      );
+      end(connection);
+      return;
+    }
     const key = Buffer.alloc(8);
     key.writeUInt32BE(pid);
     socket.write(

@@ -1,0 +1,74 @@
+/** What people and shops do by the API at any moment. */
+import type { Act } from './act.ts';
+import type { World } from './world.ts';
+
+/** A call without an answer is repeated so often, after so many milliseconds. */
+const TRIES = 5;
+const AGAIN_AFTER = 4_000;
+
+/** Begins what people do; what it comes to is noted in the world's history. */
+export function ask(world: World, act: Act): void {
+  switch (act.does) {
+    case 'asks for polls':
+      for (const id of world.outside.truths().keys()) void world.call('POST', `/v1/purchases/${id}/poll`);
+      break;
+    case 'stops watching':
+      void leave(world, act.purchase, 'stopped');
+      break;
+    case 'erases':
+      void leave(world, act.purchase, 'erased');
+      break;
+    case 'silences':
+      world.history.push({ at: world.now, what: 'silenced', until: world.now + 120_000 });
+      void world.call('POST', '/v1/silences', { everything: true, reason: 'they move the service', by: 'Ada', endsAt: '2m' });
+      break;
+    case 'acknowledges':
+      void acknowledge(world);
+      break;
+    case 'resumes':
+      for (const { name } of world.outside.receivers) void world.call('POST', `/v1/subscribers/${name}/resume`);
+      break;
+    case 'replays':
+      void repeat(world, act.receiver, 'replay', { since: '1h' });
+      break;
+    case 'tests':
+      void repeat(world, act.receiver, 'test');
+      break;
+    case 'retries deliveries':
+      void world.call('POST', `/v1/subscribers/${world.outside.receivers[act.receiver]!.name}/retry`, {});
+  }
+}
+
+/** A shop has a purchase stopped or erased. Until the answer says that it was done, nobody knows. */
+async function leave(world: World, number: number, what: 'stopped' | 'erased'): Promise<void> {
+  const ids = [...world.outside.truths().keys()];
+  const purchaseId = ids[number % ids.length]!;
+  world.leave(purchaseId);
+  world.history.push({ at: world.now, what, purchaseId, isDone: false });
+  const path = `/v1/purchases/${purchaseId}`;
+  const { era } = world;
+  const answer =
+    what === 'stopped' ? await world.call('DELETE', path) : await world.call('POST', `${path}/forget`, { dryRun: false });
+  if (answer === null || answer.status >= 300 || world.era !== era) return;
+  world.history.push({ at: world.now, what, purchaseId, isDone: true });
+  if (what === 'stopped') world.untold.delete(purchaseId);
+}
+
+async function acknowledge(world: World): Promise<void> {
+  const listed = await world.call('GET', '/v1/incidents?status=open');
+  if (listed?.status !== 200) return;
+  for (const { id } of (JSON.parse(listed.text) as { data: { id: string }[] }).data)
+    void world.call('POST', `/v1/incidents/${id}/acknowledge`, { by: 'Ada' });
+}
+
+/** Asks with a key until an answer comes: two answers to one key must be the same. */
+async function repeat(world: World, receiver: number, what: 'replay' | 'test', body?: unknown): Promise<void> {
+  const { scheduler, random } = world.shell;
+  const path = `/v1/subscribers/${world.outside.receivers[receiver]!.name}/${what}`;
+  const key = `sim-${random.below(1e9)}`;
+  for (let tries = 0; tries < TRIES; tries++) {
+    const answer = await world.call('POST', path, body, { 'idempotency-key': key });
+    if (answer !== null && answer.status < 500) return;
+    await new Promise<void>((resolve) => void scheduler.after(AGAIN_AFTER, resolve, world.outside.place));
+  }
+}
