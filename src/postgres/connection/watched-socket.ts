@@ -6,6 +6,7 @@
 
 import { connect as dial, Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import postgres from 'postgres';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { noteCertificate } from '../../runtime/http/certificates.ts';
 import type { Host, ParsedUrl } from '../address/database-url.ts';
@@ -215,11 +216,16 @@ function watch(socket: Socket, answerWithin: Milliseconds, onSilence: () => void
  * The end waits until the bytes of that query are thrown away: the driver would keep them, and write nothing on its next
  * connection. Failures after that are dropped. An end without a failure gets one, once the session has begun: in a transaction
  * the driver writes `rollback` when its statement fails, and would end the process if the socket had ended before that.
+ *
+ * A server that refuses a session (it starts up, it has no connection left) answers so and closes. Where the last connection ended
+ * during a query, the driver takes that for an answer to the query of then, rejects nothing, and dials again without a rest for as
+ * long as the server refuses. So the refusal fails the socket.
  */
 function refuseLatecomers(socket: Socket): void {
   let failure: Error | null = null;
   let isEnding = false;
   let hasBegun = false;
+  const readStart = createStartReader();
   const emit = socket.emit.bind(socket);
   const end = (values: readonly unknown[]): void => {
     if (failure !== null && socket.listenerCount('error') > 0) emit('error', failure);
@@ -231,7 +237,14 @@ function refuseLatecomers(socket: Socket): void {
       // The driver does not listen yet, or the end brings the failure: an encrypted socket may fail after its end began.
       if (isEnding || socket.listenerCount('error') === 0) return true;
     }
-    if (event === 'data') hasBegun ||= isReady(values[0] as Buffer);
+    if (event === 'data' && !hasBegun) {
+      const start = readStart(values[0] as Buffer);
+      hasBegun = start === 'begun';
+      // Where the driver takes the answer as it is meant, the driver's own error comes first.
+      emit(event, ...values);
+      if (start instanceof Error) socket.destroy(start);
+      return true;
+    }
     if (event !== 'close') return emit(event, ...values);
     if (failure === null && hasBegun) {
       failure = Object.assign(new Error('the server closed the connection'), { code: 'CONNECTION_CLOSED' });
@@ -243,6 +256,28 @@ function refuseLatecomers(socket: Socket): void {
   }) as typeof socket.emit;
 }
 
-/** Whether what the server sent ends with `ReadyForQuery`: a letter, four bytes of length, and the state of the session. */
-const isReady = (chunk: Buffer): boolean =>
-  chunk.length >= 6 && chunk.readUInt32BE(chunk.length - 5) === 5 && chunk.at(-6) === 0x5a;
+const READY = 0x5a;
+const ERROR = 0x45;
+
+/** Reads a server's bytes until the session has begun, or was refused; answers which, or null while neither has happened. */
+function createStartReader(): (chunk: Buffer) => 'begun' | Error | null {
+  let bytes: Buffer = Buffer.alloc(0);
+  return (chunk) => {
+    bytes = Buffer.concat([bytes, chunk]);
+    // A message is a letter, four bytes of length that count themselves, and its body.
+    for (let at = 0; bytes.length >= at + 5 && bytes.length > at + bytes.readUInt32BE(at + 1); ) {
+      const next = at + 1 + bytes.readUInt32BE(at + 1);
+      if (bytes[at] === READY) return 'begun';
+      if (bytes[at] === ERROR) return refusal(bytes.toString('utf8', at + 5, next));
+      at = next;
+    }
+    return null;
+  };
+}
+
+/** An error's body: fields, each a letter and a text that ends with a zero byte. */
+function refusal(body: string): Error {
+  const fields = Object.fromEntries(body.split('\0').map((field) => [field[0], field.slice(1)]));
+  const { V: severity, C: code, M: message, D: detail, H: hint } = fields;
+  return new postgres.PostgresError({ severity, code, message, detail, hint } as never);
+}
