@@ -69,7 +69,8 @@ export class Daemons {
     writeFileSync(path, this.#settings(daemon.variation));
     const settings = loadSettings({
       PURCHASE_WATCH_CONFIG: path,
-      DATABASE_URL: `postgres://postgres@127.0.0.1:${5501 + index}/postgres`,
+      // What the product keeps for a whole process it keeps by this address, and each start is a process of its own.
+      DATABASE_URL: `postgres://postgres@127.0.0.1:${5501 + index}/${this.#shell.scheduler.begin}-${index}-${daemon.starts}`,
       DATA_DIR: this.#folder,
       API_KEY: KEY,
       PORT: `${7000 + 100 * index + daemon.starts}`,
