@@ -40,8 +40,8 @@ export const ODD_ANSWERS = [
   'other-purchase',
 ] as const;
 
-/** `forgets`: the receiver takes the event, and its answer is lost. */
-export const MOODS = ['fails', 'hangs', 'closes', 'lies', 'slow', 'forgets'] as const;
+/** `forgets`: the receiver takes the event, and its answer is lost. `cuts`: a good answer breaks off, and the event is not taken. */
+export const MOODS = ['fails', 'hangs', 'closes', 'lies', 'slow', 'forgets', 'cuts'] as const;
 export type ReceiverMood = (typeof MOODS)[number];
 
 /** SQLSTATEs that answer a statement: serialization, deadlock, lock not available, cancelled, out of memory, too many connections. */
@@ -55,6 +55,8 @@ export interface Variation {
   readonly schedule?: readonly string[];
   /** Requests under way at most, at the service and at each receiver. */
   readonly concurrency?: number;
+  /** Calls of the service a second. */
+  readonly maxRps?: number;
   /** The longest wait between two polls of a customer in the form. */
   readonly most?: string;
   /** Whether it names a second site. */
@@ -87,7 +89,7 @@ export type Act = { readonly at: number } & (
     }
   | { readonly does: 'refuses connections'; readonly code: (typeof CONNECTION_ERRORS)[number]; readonly lasts: number }
   /** `holds`: a session keeps a transaction open. */
-  | { readonly does: 'refuses writes' | 'holds the database'; readonly lasts: number }
+  | { readonly does: 'refuses writes' | 'holds the database' | 'loses notifications'; readonly lasts: number }
   /** By so many milliseconds, forward or back, until another step or until everything is mended. */
   | { readonly does: 'steps a clock'; readonly of: 'database' | number; readonly by: number }
   | {
@@ -96,7 +98,13 @@ export type Act = { readonly at: number } & (
       readonly share: number;
       readonly lasts: number;
     }
-  | { readonly does: 'spoils a receiver'; readonly receiver: number; readonly mood: ReceiverMood; readonly lasts: number }
+  | {
+      readonly does: 'spoils a receiver';
+      readonly receiver: number;
+      readonly mood: ReceiverMood;
+      readonly share: number;
+      readonly lasts: number;
+    }
   /** Answers of the API get lost, or a call arrives twice. */
   | { readonly does: 'loses calls' | 'doubles calls'; readonly share: number; readonly lasts: number }
   | { readonly does: 'slows the network'; readonly ms: number; readonly lasts: number }

@@ -68,6 +68,7 @@ function strain(world: World, act: Extract<Act, { lasts: number }>): void {
     case 'spoils a receiver': {
       const receiver = world.outside.receivers[act.receiver]!;
       receiver.mood = act.mood;
+      receiver.share = act.share;
       later(() => {
         receiver.mood = null;
       });
@@ -76,6 +77,12 @@ function strain(world: World, act: Extract<Act, { lasts: number }>): void {
     case 'refuses writes':
       world.sql('set default_transaction_read_only = on');
       later(() => world.sql('set default_transaction_read_only = off'));
+      break;
+    case 'loses notifications':
+      world.server.isDeaf = true;
+      later(() => {
+        world.server.isDeaf = false;
+      });
       break;
     case 'holds the database':
       void hold(world, act.lasts);

@@ -42,15 +42,24 @@ const KINDS: readonly (readonly [weight: number, Draw])[] = [
         does: 'registers',
         by: random.chance(0.5) ? 'sql' : 'api',
         life: random.one(LIVES),
-        count: 1 + random.below(random.chance(0.3) ? 20 : 5),
+        count: 1 + random.below(random.chance(0.02) ? 250 : random.chance(0.3) ? 20 : 5),
       },
     ],
   ],
-  [1, (random, _, at) => [{ at, does: 'registers', by: 'sql', life: random.one(LIVES), count: 100 + random.below(300) }]],
   [4, (random, frame, at) => [{ at, does: random.one(['kills', 'stops'] as const), daemon: daemonOf(random, frame) }]],
   [3, (random, frame, at) => [{ at, does: 'starts', daemon: daemonOf(random, frame) }]],
-  [4, (random, frame, at, lasts) => [{ at, does: 'freezes', daemon: daemonOf(random, frame), lasts }]],
-  [4, (random, frame, at, lasts) => [{ at, does: 'cuts off', daemon: daemonOf(random, frame), lasts }]],
+  [
+    8,
+    (random, frame, at, lasts) => [
+      {
+        at,
+        does: random.one(['freezes', 'cuts off'] as const),
+        daemon: daemonOf(random, frame),
+        // As often as not until after the end of the lease.
+        lasts: random.chance(0.5) ? lasts : 25_000 + random.below(MINUTE),
+      },
+    ],
+  ],
   [3, (random, frame, at) => [{ at, does: 'changes settings', daemon: daemonOf(random, frame), to: variation(random) }]],
   [2, secondSite],
   [1, (random, _, at) => [{ at, does: 'stops all', lasts: random.one([HOUR, 5 * HOUR, DAY, 3 * DAY, 14 * DAY]) }]],
@@ -63,6 +72,7 @@ const KINDS: readonly (readonly [weight: number, Draw])[] = [
   ],
   [2, (random, _, at, lasts) => [{ at, does: 'refuses connections', code: random.one(CONNECTION_ERRORS), lasts }]],
   [2, (_, __, at, lasts) => [{ at, does: 'refuses writes', lasts }]],
+  [2, (_, __, at, lasts) => [{ at, does: 'loses notifications', lasts }]],
   [2, (_, __, at, lasts) => [{ at, does: 'holds the database', lasts }]],
   [4, stepsClock],
   [
@@ -74,7 +84,14 @@ const KINDS: readonly (readonly [weight: number, Draw])[] = [
   [
     5,
     (random, frame, at, lasts) => [
-      { at, does: 'spoils a receiver', receiver: receiverOf(random, frame), mood: random.one(MOODS), lasts },
+      {
+        at,
+        does: 'spoils a receiver',
+        receiver: receiverOf(random, frame),
+        mood: random.one(MOODS),
+        share: random.chance(0.5) ? 1 : 0.2 + 0.3 * random.next(),
+        lasts: random.chance(0.2) ? 8 * MINUTE : lasts,
+      },
     ],
   ],
   [
@@ -107,13 +124,21 @@ function goesBack(random: Random, { lasts }: Frame, at: number): readonly Act[] 
   return [
     { at, does: 'copies the database' },
     { at: Math.min(later, lasts), does: 'goes back', to: 'copy' },
+    // These get the numbers that lost ones had.
+    {
+      at: Math.min(later + random.below(4_000), lasts),
+      does: 'registers',
+      by: 'sql',
+      life: random.one(LIVES),
+      count: 1 + random.below(4),
+    },
   ];
 }
 
 /** Seconds to days; back as often as forward, and often back again. */
 function stepsClock(random: Random, frame: Frame, at: number): readonly Act[] {
   const of = random.chance(0.6) ? 'database' : daemonOf(random, frame);
-  const far = random.one([20_000, 5 * MINUTE, HOUR, 12 * HOUR, 3 * DAY]);
+  const far = random.one([500, 20_000, 5 * MINUTE, HOUR, 12 * HOUR, 3 * DAY]);
   const by = Math.round((0.5 + 0.5 * random.next()) * far) * (random.chance(0.5) ? 1 : -1);
   const step: Act = { at, does: 'steps a clock', of, by };
   if (random.chance(0.5)) return [step];
@@ -149,6 +174,7 @@ function variation(random: Random): Variation {
         }
       : {}),
     ...(random.chance(0.4) ? { concurrency: random.one([1, 2, 8]) } : {}),
+    ...(random.chance(0.2) ? { maxRps: 5 } : {}),
     ...(random.chance(0.4) ? { most: random.one(['10s', '1m']) } : {}),
   };
 }

@@ -16,6 +16,8 @@ interface Receiver {
   readonly url: string;
   readonly got: Got[];
   mood: ReceiverMood | null;
+  /** Of its answers, the share that has the mood. */
+  share: number;
 }
 
 /** A call of the API. */
@@ -45,6 +47,7 @@ export class Outside {
       url: `http://127.0.0.1:${8100 + index}/hook`,
       got: [],
       mood: null,
+      share: 1,
     }));
   }
 
@@ -103,7 +106,7 @@ export class Outside {
         const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature } = request.headers;
         const key = Buffer.from(SECRET.slice('whsec_'.length), 'base64');
         const signed = `v1,${createHmac('sha256', key).update(`${id}.${at}.${body}`).digest('base64')}`;
-        const { mood } = receiver;
+        const mood = receiver.share === 1 || this.#shell.random.chance(receiver.share) ? receiver.mood : null;
         const accepted = mood === null || ['lies', 'slow', 'forgets'].includes(mood);
         receiver.got.push({ at: scheduler.now, id: `${id}`, body, accepted, signed: `${signature}`.split(' ').includes(signed) });
         answer(response, mood, scheduler.after.bind(scheduler));
@@ -116,7 +119,10 @@ function answer(response: ServerResponse, mood: ReceiverMood | null, after: (ms:
   if (mood === null) response.end('ok');
   else if (mood === 'fails' || mood === 'lies') response.writeHead(500).end('no');
   else if (mood === 'closes' || mood === 'forgets') response.destroy();
-  else if (mood === 'slow') after(3_000, () => response.end('ok'));
+  else if (mood === 'cuts') {
+    response.writeHead(200, { 'content-length': 4 }).write('ok');
+    after(20, () => response.destroy());
+  } else if (mood === 'slow') after(3_000, () => response.end('ok'));
 }
 
 async function send(url: string, { method, path, body, headers }: Call): Promise<{ status: number; text: string } | null> {

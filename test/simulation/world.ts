@@ -127,12 +127,13 @@ export class World {
     await scheduler.run(scheduler.now + 1_000);
   }
 
-  #settings({ giveUpAfter, schedule, concurrency, most, hasSecondSite }: Variation): string {
+  #settings({ giveUpAfter, schedule, concurrency, maxRps, most, hasSecondSite }: Variation): string {
     const site = {
       baseUrl: this.outside.simulator.url,
       clientId: 'demo-client',
       clientSecret: 'demo-secret',
       concurrency: concurrency ?? 32,
+      maxRps: maxRps ?? 50,
     };
     return JSON.stringify({
       sites: { default: site, ...(hasSecondSite ? { second: site } : {}) },
@@ -154,7 +155,7 @@ export class World {
     if (this.spoils === null || random.next() >= this.spoils.share) return 'done';
     const { code } = this.spoils;
     if (code !== null) return { code };
-    return random.chance(0.5) ? 'lost before' : 'lost after';
+    return random.one(['lost before', 'lost after', { late: 100 + random.below(20_000) }] as const);
   }
 
   get now(): number {
@@ -226,6 +227,7 @@ export class World {
     this.spoils = null;
     this.cut.clear();
     this.server.refuses = null;
+    this.server.isDeaf = false;
     this.server.place.skew = 0;
     this.sql('set default_transaction_read_only = off');
     this.outside.mend();

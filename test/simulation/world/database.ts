@@ -43,8 +43,11 @@ const AT_START: readonly (readonly [string, string])[] = [
   ['standard_conforming_strings', 'on'],
 ];
 
-/** What may happen to one batch of a connection's messages; a `code` is the SQLSTATE that answers it. */
-export type Fate = 'done' | 'lost before' | 'lost after' | { readonly code: string };
+/**
+ * What may happen to one batch of a connection's messages: a `code` is the SQLSTATE that answers it; `late` loses the connection,
+ * and the batch runs so many milliseconds later.
+ */
+export type Fate = 'done' | 'lost before' | 'lost after' | { readonly code: string } | { readonly late: number };
 
 export interface Server {
   readonly place: Place;
@@ -52,6 +55,8 @@ export interface Server {
   readonly count: number;
   /** Asked before each batch of messages runs. */
   fate: (connection: Connection) => Fate;
+  /** Whether notifications get lost. */
+  isDeaf: boolean;
   /** The SQLSTATE that answers each new connection, or null. */
   refuses: string | null;
   /** While true a statement does not wait for the transaction of another connection: for an index that is built beside one. */
@@ -104,6 +109,7 @@ export function serve(
     },
     fate: () => 'done',
     refuses: null,
+    isDeaf: false,
     overlaps: false,
     restart: () => {
       for (const each of connections) each.socket.resetAndDestroy();
@@ -155,6 +161,11 @@ export function serve(
   const execute = (connection: Connection): void => {
     const batch = connection.pending.splice(0);
     const fate = server.fate(connection);
+    const isWhole = 'QS'.includes(String.fromCharCode(batch.at(-1)![0]!));
+    if (typeof fate === 'object' && 'late' in fate && isWhole && holder === null) {
+      runLate(connection, batch, fate.late);
+      return;
+    }
     if (fate === 'lost before') {
       connection.socket.resetAndDestroy();
       end(connection);
@@ -162,8 +173,8 @@ export function serve(
     }
     count++;
     for (const each of batch) note(connection, each);
-    const isWhole = typeof fate === 'object' && 'QS'.includes(String.fromCharCode(batch.at(-1)![0]!));
-    const answer = isWhole ? exec(failing(fate.code)) : exec(...batch.map((each) => withPid(each, connection.pid)));
+    const fails = isWhole && typeof fate === 'object' && 'code' in fate;
+    const answer = fails ? exec(failing(fate.code)) : exec(...batch.map((each) => withPid(each, connection.pid)));
     const { kept, status } = route(answer);
     holder = status === null || status !== 'I' ? (holder ?? connection) : null;
     if (holder === connection && !server.overlaps) watch(connection);
@@ -171,6 +182,21 @@ export function serve(
       connection.socket.resetAndDestroy();
       end(connection);
     } else if (kept.length > 0) connection.socket.write(kept);
+  };
+  /** A client gives a statement up, and the server runs it all the same. */
+  const runLate = (connection: Connection, batch: Buffer[], late: number): void => {
+    connection.socket.resetAndDestroy();
+    connection.isOver = true;
+    connections.delete(connection);
+    scheduler.after(late, () =>
+      server.between(() => {
+        for (const each of batch) note(connection, each);
+        if (route(exec(...batch.map((each) => withPid(each, connection.pid)))).status !== 'I')
+          exec(message('Q', text('rollback')));
+        connection.isOver = false;
+        end(connection);
+      }),
+    );
   };
   /** Ends a session whose transaction is left alone. */
   const watch = (connection: Connection): void => {
@@ -196,6 +222,7 @@ export function serve(
         continue;
       }
       const channel = each.toString('utf8', 9, each.indexOf(0, 9));
+      if (server.isDeaf) continue;
       for (const { socket, channels, isOver } of connections) if (!isOver && channels.has(channel)) socket.write(each);
     }
     return { kept: Buffer.concat(kept), status };
