@@ -1,6 +1,6 @@
 /** What the model is given of a world to judge. */
 import { type Got, missingAtRest, neverSent, type Row } from './model.ts';
-import { onlyValue } from './world/database.ts';
+import { onlyValue } from './world/messages.ts';
 import type { World } from './world.ts';
 
 /** What is missing when everything should be at rest. */

@@ -1,5 +1,6 @@
 /** A Postgres inside the process (PGlite) behind sockets of the network. Its statements run one after another, each in no time. */
 import { PGlite } from '@electric-sql/pglite';
+import { message, split, text, withPid } from './messages.ts';
 import type { Network, SimSocket } from './network.ts';
 import type { Place, Scheduler } from './time.ts';
 
@@ -7,27 +8,6 @@ export type Engine = PGlite;
 
 /** A server that has no tables yet. Takes a second; a process makes one and puts it back for each world. */
 export const startEngine = (): Promise<Engine> => PGlite.create();
-
-/** The messages of the frontend in a buffer; what is left belongs to a message that is under way. */
-function split(buffer: Buffer): { messages: Buffer[]; rest: Buffer } {
-  const messages: Buffer[] = [];
-  let at = 0;
-  while (buffer.length - at >= 5) {
-    const length = 1 + buffer.readUInt32BE(at + 1);
-    if (buffer.length - at < length) break;
-    messages.push(buffer.subarray(at, at + length));
-    at += length;
-  }
-  return { messages, rest: buffer.subarray(at) };
-}
-
-const message = (type: string, body: Buffer): Buffer => {
-  const head = Buffer.alloc(5);
-  head.write(type);
-  head.writeUInt32BE(4 + body.length, 1);
-  return Buffer.concat([head, body]);
-};
-const text = (...parts: string[]): Buffer => Buffer.from(parts.map((part) => `${part}\0`).join(''));
 
 /** A statement that fails with a SQLSTATE, so that an open transaction has failed, too. */
 const failing = (code: string): Buffer =>
@@ -296,14 +276,6 @@ export function serve(
   return server;
 }
 
-/** The only value of the only row of an answer. */
-export function onlyValue(answer: Buffer): string {
-  for (let at = 0; at < answer.length; at += 1 + answer.readUInt32BE(at + 1)) {
-    if (answer[at] === 0x44) return answer.toString('utf8', at + 11, at + 11 + answer.readUInt32BE(at + 7));
-  }
-  throw new Error(`no row: ${answer.toString('latin1')}`);
-}
-
 /** The statements that a message prepares, and what it listens to. */
 function note(connection: Connection, each: Buffer): void {
   const type = String.fromCharCode(each[0]!);
@@ -315,17 +287,4 @@ function note(connection: Connection, each: Buffer): void {
   const sql = type === 'P' ? body.toString('utf8', end + 1, body.indexOf(0, end + 1)) : body.toString('utf8', 0, end);
   const listened = /^\s*listen\s+"?([\w.]+)"?/i.exec(sql);
   if (listened !== null) connection.channels.add(listened[1]!);
-}
-
-const PID = Buffer.from('pg_backend_pid()');
-/** All connections are one session of the engine, so that each gets a number of its own here. */
-function withPid(each: Buffer, pid: number): Buffer {
-  if ((each[0] !== 0x50 && each[0] !== 0x51) || (!each.includes(PID) && !/concurrently/i.test(each.toString('latin1'))))
-    return each;
-  const body = each
-    .subarray(5)
-    .toString('latin1')
-    .replaceAll('pg_backend_pid()', `${pid}`)
-    .replace(/ concurrently/i, '');
-  return message(String.fromCharCode(each[0]!), Buffer.from(body, 'latin1'));
 }
