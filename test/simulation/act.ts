@@ -59,6 +59,8 @@ export interface Variation {
   readonly maxRps?: number;
   /** The longest wait between two polls of a customer in the form. */
   readonly most?: string;
+  /** Whether receivers' secrets are being replaced: a new one signs beside the old one. */
+  readonly isRotating?: boolean;
   /** Whether it names a second site. */
   readonly hasSecondSite?: boolean;
 }

@@ -32,7 +32,7 @@ export function begin(world: World, act: Act): void {
       break;
     case 'stops all':
       world.history.push({ at: world.now, what: 'idle', until: world.now + act.lasts });
-      daemons.rest(act.lasts);
+      daemons.rest(act.lasts, outside.place);
       break;
     case 'steps a clock':
       world.step(act.of, act.by);

@@ -136,13 +136,14 @@ export class Daemons {
     scheduler.after(STOPPED_AFTER, () => this.start(index), scheduler.world);
   }
 
-  /** No daemon runs for so many milliseconds; then all do. */
-  rest(lasts: number): void {
+  /** No daemon runs for so many milliseconds; then all do. What is outside of them need not count the seconds of that time. */
+  rest(lasts: number, outside: Place): void {
     const { scheduler } = this.#shell;
     const all = [...this.#all.keys()];
     for (const index of all) this.stop(index);
     const kill = (): void => {
       for (const index of all) this.kill(index);
+      outside.state = 'frozen';
     };
     scheduler.after(STOPPED_AFTER, kill, scheduler.world);
     this.#rests = true;
@@ -150,6 +151,7 @@ export class Daemons {
       lasts,
       () => {
         this.#rests = false;
+        scheduler.thaw(outside);
         for (const index of all) this.start(index);
       },
       scheduler.world,

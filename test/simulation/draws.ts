@@ -175,6 +175,7 @@ function variation(random: Random): Variation {
       : {}),
     ...(random.chance(0.4) ? { concurrency: random.one([1, 2, 8]) } : {}),
     ...(random.chance(0.2) ? { maxRps: 5 } : {}),
+    ...(random.chance(0.3) ? { isRotating: true } : {}),
     ...(random.chance(0.4) ? { most: random.one(['10s', '1m']) } : {}),
   };
 }

@@ -18,6 +18,7 @@ import { type Place, place } from './world/time.ts';
 
 /** After everything is mended the world comes to rest within this. */
 const RESTS_WITHIN = 60 * MINUTE;
+const NEXT_SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD';
 
 export interface Outcome {
   readonly problems: readonly string[];
@@ -127,7 +128,7 @@ export class World {
     await scheduler.run(scheduler.now + 1_000);
   }
 
-  #settings({ giveUpAfter, schedule, concurrency, maxRps, most, hasSecondSite }: Variation): string {
+  #settings({ giveUpAfter, schedule, concurrency, maxRps, most, isRotating, hasSecondSite }: Variation): string {
     const site = {
       baseUrl: this.outside.simulator.url,
       clientId: 'demo-client',
@@ -135,6 +136,7 @@ export class World {
       concurrency: concurrency ?? 32,
       maxRps: maxRps ?? 50,
     };
+    const secrets = isRotating ? { secret: NEXT_SECRET, oldSecrets: [SECRET] } : { secret: SECRET };
     return JSON.stringify({
       sites: { default: site, ...(hasSecondSite ? { second: site } : {}) },
       polling: { giveUpAfter: giveUpAfter ?? '30d' },
@@ -146,7 +148,7 @@ export class World {
         concurrency: concurrency ?? 64,
         allowAddresses: ['127.0.0.0/8'],
       },
-      subscribers: Object.fromEntries(this.outside.receivers.map(({ name, url }) => [name, { url, secret: SECRET }])),
+      subscribers: Object.fromEntries(this.outside.receivers.map(({ name, url }) => [name, { url, ...secrets }])),
     });
   }
 
