@@ -26,9 +26,11 @@ export function register(world: World, { by, life, count, site }: Extract<Act, {
 export function registerLost(world: World, to: number): void {
   const { scheduler, random } = world.shell;
   const since = scheduler.begin + to - BEFORE_COPY;
+  world.owed++;
   scheduler.after(
     READ_AFTER + random.below(READ_AFTER),
     () => {
+      world.owed--;
       const lost = [...world.outside.truths().values()].filter(({ history }) => history[0]!.at >= since);
       insert(
         world,
@@ -56,14 +58,20 @@ function insert(world: World, ids: readonly string[]): void {
   if (ids.length === 0) return;
   const rows = ids.map((id) => `('${id}', '${world.second.has(id) ? 'second' : 'default'}')`);
   const known = world.knows(ids);
+  world.owed++;
   world.sql(`insert into purchase_watch.purchases (purchase_id, site) values ${rows.join()} on conflict do nothing`, (answer) => {
     if (!answer.includes('ERROR')) {
+      world.owed--;
       known();
       return;
     }
     const text = answer.toString('latin1');
     // No daemon has named its sites to a database that was made anew, or none that runs names the second one; or it takes no writes.
     if (!/is not configured|no site is configured|read-only/i.test(text)) world.problems.push(`an insert failed: ${text}`);
-    world.shell.scheduler.after(AGAIN_AFTER, () => insert(world, ids), world.shell.scheduler.world);
+    const again = (): void => {
+      world.owed--;
+      insert(world, ids);
+    };
+    world.shell.scheduler.after(AGAIN_AFTER, again, world.shell.scheduler.world);
   });
 }

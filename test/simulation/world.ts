@@ -73,6 +73,8 @@ export class World {
   readonly history: Happening[] = [];
   /** How often the database went back. */
   era = 0;
+  /** How many shops have still to do again what failed or was lost. */
+  owed = 0;
   readonly problems: string[] = [];
   /** Places that nothing reaches and that reach nothing. */
   readonly cut = new Set<Place>();
@@ -243,8 +245,9 @@ export class World {
     const until = scheduler.now + RESTS_WITHIN;
     while (scheduler.now < until) {
       await scheduler.run(scheduler.now + MINUTE);
-      if (missing(this).length === 0) return;
+      if (this.owed === 0 && missing(this).length === 0) return;
     }
+    if (this.owed > 0) this.problems.push(`${this.owed} registrations were refused to the end`);
     this.problems.push(...missing(this));
   }
 

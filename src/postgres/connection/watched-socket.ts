@@ -225,7 +225,6 @@ function refuseLatecomers(socket: Socket): void {
   let failure: Error | null = null;
   let isEnding = false;
   let hasBegun = false;
-  const readStart = createStartReader();
   const emit = socket.emit.bind(socket);
   const end = (values: readonly unknown[]): void => {
     if (failure !== null && socket.listenerCount('error') > 0) emit('error', failure);
@@ -238,12 +237,8 @@ function refuseLatecomers(socket: Socket): void {
       if (isEnding || socket.listenerCount('error') === 0) return true;
     }
     if (event === 'data' && !hasBegun) {
-      const start = readStart(values[0] as Buffer);
-      hasBegun = start === 'begun';
-      // Where the driver takes the answer as it is meant, the driver's own error comes first.
-      emit(event, ...values);
-      if (start instanceof Error) socket.destroy(start);
-      return true;
+      hasBegun = isReady(values[0] as Buffer);
+      failRefused(socket, values[0] as Buffer);
     }
     if (event !== 'close') return emit(event, ...values);
     if (failure === null && hasBegun) {
@@ -256,28 +251,16 @@ function refuseLatecomers(socket: Socket): void {
   }) as typeof socket.emit;
 }
 
-const READY = 0x5a;
-const ERROR = 0x45;
+/** The answer that refuses a session: severity, SQLSTATE, message. Nothing else that comes before a session holds these. */
+const REFUSAL = /[SV](?:FATAL|PANIC)\0(?:V[A-Z]+\0)?C(\w{5})\0M([^\0]+)/;
 
-/** Reads a server's bytes until the session has begun, or was refused; answers which, or null while neither has happened. */
-function createStartReader(): (chunk: Buffer) => 'begun' | Error | null {
-  let bytes: Buffer = Buffer.alloc(0);
-  return (chunk) => {
-    bytes = Buffer.concat([bytes, chunk]);
-    // A message is a letter, four bytes of length that count themselves, and its body.
-    for (let at = 0; bytes.length >= at + 5 && bytes.length > at + bytes.readUInt32BE(at + 1); ) {
-      const next = at + 1 + bytes.readUInt32BE(at + 1);
-      if (bytes[at] === READY) return 'begun';
-      if (bytes[at] === ERROR) return refusal(bytes.toString('utf8', at + 5, next));
-      at = next;
-    }
-    return null;
-  };
+/** Fails a socket on which the server refuses a session. */
+function failRefused(socket: Socket, chunk: Buffer): void {
+  const [, code, message] = REFUSAL.exec(chunk.toString()) ?? [];
+  // Where the driver takes the answer as it is meant, the driver's own error comes first.
+  if (code !== undefined) process.nextTick(() => socket.destroy(new postgres.PostgresError({ code, message } as never)));
 }
 
-/** An error's body: fields, each a letter and a text that ends with a zero byte. */
-function refusal(body: string): Error {
-  const fields = Object.fromEntries(body.split('\0').map((field) => [field[0], field.slice(1)]));
-  const { V: severity, C: code, M: message, D: detail, H: hint } = fields;
-  return new postgres.PostgresError({ severity, code, message, detail, hint } as never);
-}
+/** Whether what the server sent ends with `ReadyForQuery`: a letter, four bytes of length, and the state of the session. */
+const isReady = (chunk: Buffer): boolean =>
+  chunk.length >= 6 && chunk.readUInt32BE(chunk.length - 5) === 5 && chunk.at(-6) === 0x5a;
