@@ -113,5 +113,7 @@ export type Act = { readonly at: number } & (
   | { readonly does: 'asks for polls' | 'registers again' | 'silences' | 'acknowledges' | 'resumes' }
   /** Of which purchase, counted from the first that was made. */
   | { readonly does: 'stops watching' | 'erases'; readonly purchase: number }
+  /** Polls, stops and takes up the same purchase again and again. */
+  | { readonly does: 'wavers'; readonly purchase: number; readonly lasts: number }
   | { readonly does: 'replays' | 'tests' | 'retries deliveries'; readonly receiver: number }
 );

@@ -107,6 +107,7 @@ const KINDS: readonly (readonly [weight: number, Draw])[] = [
       { at, does: random.one(['asks for polls', 'registers again', 'silences', 'acknowledges', 'resumes'] as const) },
     ],
   ],
+  [3, (random, _, at) => [{ at, does: 'wavers', purchase: random.below(30), lasts: 2_000 + random.below(20_000) }]],
   [4, (random, _, at) => [{ at, does: random.one(['stops watching', 'erases'] as const), purchase: random.below(30) }]],
   [
     4,

@@ -27,6 +27,9 @@ export interface Row {
   readonly status: string;
 }
 
+/** Completed, Error, SessionTimedOut, Cancelled, CreditNotApproved, PaymentHandledByMerchant: nobody looks after them, as no settings recheck. */
+const FINAL = [2, 3, 5, 8, 11, 13];
+
 interface Change {
   readonly id: string;
   /** When the receiver got it. */
@@ -94,23 +97,23 @@ export function missingAtRest(
   past: readonly Happening[],
 ): string[] {
   const problems: string[] = [];
+  const changes = [...receivers].map(([name, got]) => [name, changesOf(got.filter(({ accepted }) => accepted))] as const);
   const byId = new Map(rows.map((row) => [row.purchaseId, row]));
-  for (const { purchaseId, history } of registered) {
-    const { state } = history.at(-1)!;
+  /** Where the watching ends: with the last state, or a final one before it. */
+  const isEnd = ({ history }: Truth, state: number | null | undefined): boolean =>
+    state === history.at(-1)!.state || history.some((each) => each.state === state && FINAL.includes(each.state));
+  for (const truth of registered) {
+    const { purchaseId } = truth;
     const row = byId.get(purchaseId);
+    const state = `${purchaseId} is in ${truth.history.at(-1)!.state}`;
     if (row === undefined) problems.push(`${purchaseId} has no row`);
-    else if (row.state !== state) problems.push(`${purchaseId} is in ${state}, and its row says ${row.state} (${row.status})`);
-  }
-  for (const [name, got] of receivers) {
-    const changes = changesOf(got.filter(({ accepted }) => accepted));
-    for (const { purchaseId, history } of registered) {
-      const of = changes.get(purchaseId) ?? [];
-      const last = of.at(-1)?.to;
-      const { state } = history.at(-1)!;
+    else if (!isEnd(truth, row.state)) problems.push(`${state}, and its row says ${row.state} (${row.status})`);
+    for (const [name, got] of changes) {
+      const of = got.get(purchaseId) ?? [];
       // What was under way when the database went back may come last.
-      const isThere =
-        begunAgain(past, purchaseId) < Number.POSITIVE_INFINITY ? of.some(({ to }) => to === state) : last === state;
-      if (!isThere) problems.push(`${name}: ${purchaseId} is in ${state}, and the last change sent leads to ${last}`);
+      const last = begunAgain(past, purchaseId) < Number.POSITIVE_INFINITY ? of : of.slice(-1);
+      if (!last.some(({ to }) => isEnd(truth, to) && (row === undefined || to === row.state)))
+        problems.push(`${name}: ${state}, and the last change sent leads to ${of.at(-1)?.to}`);
     }
   }
   return problems;

@@ -1,5 +1,7 @@
 /** What people and shops do by the API at any moment. */
 import type { Act } from './act.ts';
+import type { Happening } from './history.ts';
+import { registerAgain } from './registering.ts';
 import type { World } from './world.ts';
 
 /** A call without an answer is repeated so often, after so many milliseconds. */
@@ -17,6 +19,9 @@ export function ask(world: World, act: Act): void {
       break;
     case 'erases':
       void leave(world, act.purchase, 'erased');
+      break;
+    case 'wavers':
+      void waver(world, act.purchase, world.now + act.lasts);
       break;
     case 'silences':
       world.history.push({ at: world.now, what: 'silenced', until: world.now + 120_000 });
@@ -52,6 +57,34 @@ async function leave(world: World, number: number, what: 'stopped' | 'erased'): 
   if (answer === null || answer.status >= 300 || world.era !== era) return;
   world.history.push({ at: world.now, what, purchaseId, isDone: true });
   if (what === 'stopped') world.untold.delete(purchaseId);
+}
+
+/** A shop does this and that to one purchase, often while a poll of it is under way, and has it watched in the end. */
+async function waver(world: World, number: number, until: number): Promise<void> {
+  const { scheduler, random } = world.shell;
+  const ids = [...world.outside.truths().keys()];
+  const purchaseId = ids[number % ids.length]!;
+  if (world.untold.has(purchaseId)) return;
+  world.leave(purchaseId);
+  const own: Happening = { at: world.now, what: 'stopped', purchaseId, isDone: false };
+  world.history.push(own);
+  const path = `/v1/purchases/${purchaseId}`;
+  let isTold = true;
+  while (world.now < until) {
+    const [method, where] = random.one([
+      ['DELETE', path],
+      ['POST', `${path}/poll`],
+      ['WATCH', path],
+    ] as const);
+    if (method === 'WATCH') registerAgain(world, [purchaseId], { isUntold: true });
+    else isTold = ((await world.call(method, where))?.status ?? 500) < 500 && isTold;
+    await new Promise<void>((resolve) => void scheduler.after(10 + random.below(600), resolve, world.outside.place));
+  }
+  const isLeft = (each: Happening): boolean => 'purchaseId' in each && each.purchaseId === purchaseId && each !== own;
+  // A call without an answer, or whose statement the daemon gave up, may still be under way, and so may what another person asked for meanwhile.
+  if (!isTold || world.history.slice(world.history.indexOf(own)).some(isLeft)) return;
+  world.untold.delete(purchaseId);
+  registerAgain(world, [purchaseId]);
 }
 
 async function acknowledge(world: World): Promise<void> {

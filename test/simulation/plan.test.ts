@@ -34,6 +34,7 @@ const KINDS: Record<Act['does'], true> = {
   resumes: true,
   'stops watching': true,
   erases: true,
+  wavers: true,
   replays: true,
   tests: true,
   'retries deliveries': true,

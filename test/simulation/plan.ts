@@ -21,7 +21,7 @@ export function planOf(seed: number): Plan {
   const count = 4 + random.below(14);
   const drawn = Array.from({ length: count }, () => drawActs(random, { daemons, receivers, lasts })).flat();
   // A world without purchases shows nothing.
-  const first: Act = { at: 2_000, does: 'registers', by: 'sql', life: random.one(LIVES), count: 1 + random.below(4) };
+  const first: Act = { at: 2_000, does: 'registers', by: 'sql', life: random.one(LIVES), count: 2 + random.below(4) };
   const acts = [first, ...drawn].toSorted((a, b) => a.at - b.at);
   return { seed, daemons, receivers, ...withIdleTime(acts, lasts) };
 }

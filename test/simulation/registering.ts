@@ -42,13 +42,13 @@ export function registerLost(world: World, to: number): void {
 }
 
 /** Takes up what was stopped or is lost, too; what a person had erased stays so. */
-export function registerAgain(world: World, all: readonly string[]): void {
-  const ids = all.filter((id) => !world.untold.has(id));
+export function registerAgain(world: World, all: readonly string[], { isUntold = false } = {}): void {
+  const ids = all.filter((id) => isUntold || !world.untold.has(id));
   const calls = ids.map((id) => `purchase_watch.watch('${id}'${world.second.has(id) ? ", site => 'second'" : ''})`);
   if (calls.length === 0) return;
   const known = world.knows(ids);
   world.sql(`select ${calls.join()}`, (answer) => {
-    if (answer.includes('ERROR')) return;
+    if (isUntold || answer.includes('ERROR')) return;
     for (const id of ids) world.stopped.delete(id);
     known();
   });
