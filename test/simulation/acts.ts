@@ -1,15 +1,21 @@
 /** Has the acts of a plan happen. */
-import type { Act } from './plan.ts';
+import { connect } from '../../src/postgres/connection/database.ts';
+import type { Act } from './act.ts';
+import { excuse } from './looks.ts';
+import { ask } from './people.ts';
+import { register, registerAgain } from './registering.ts';
 import type { World } from './world.ts';
 
 /** Begins an act; what lasts for a while ends by itself. */
 export function begin(world: World, act: Act): void {
-  const { shell, daemons, outside, server } = world;
-  const { scheduler } = shell;
-  const later = (lasts: number, mended: () => void): void => void scheduler.after(lasts, mended, scheduler.world);
+  const { daemons, outside } = world;
+  excuse(world, act);
   switch (act.does) {
     case 'registers':
-      scheduler.in(outside.place, () => void register(world, outside.make(act.count, act.life), act.by));
+      world.shell.scheduler.in(outside.place, () => register(world, act));
+      break;
+    case 'registers again':
+      registerAgain(world, outside.ids());
       break;
     case 'kills':
       daemons.kill(act.daemon);
@@ -23,59 +29,112 @@ export function begin(world: World, act: Act): void {
     case 'freezes':
       daemons.freeze(act.daemon, act.lasts);
       break;
-    case 'cuts off': {
-      const alone = daemons.place(act.daemon);
-      world.cut.add(alone);
-      later(act.lasts, () => world.cut.delete(alone));
+    case 'changes settings':
+      daemons.change(act.daemon, act.to);
       break;
-    }
-    case 'restarts the database':
-      scheduler.in(server.place, () => server.restart());
+    case 'stops all':
+      daemons.rest(act.lasts, outside.place);
       break;
-    case 'loses statements':
-      world.loses = act.share;
-      later(act.lasts, () => {
-        world.loses = 0;
-      });
+    case 'steps a clock':
+      world.step(act.of, act.by);
       break;
     case 'spoils answers':
       outside.simulator.control.fail({ kind: act.kind, share: act.share, for: act.lasts });
       break;
+    default:
+      if ('lasts' in act) strain(world, act);
+      else disturb(world, act);
+      ask(world, act);
+  }
+}
+
+/** What happens to the database in a moment. */
+function disturb(world: World, act: Act): void {
+  if (act.does === 'restarts the database') world.shell.scheduler.in(world.server.place, () => world.server.restart());
+  if (act.does === 'copies the database') world.copy();
+  if (act.does === 'goes back') world.goBack(act.to);
+}
+
+/** What is so for a while. */
+function strain(world: World, act: Extract<Act, { lasts: number }>): void {
+  const { scheduler } = world.shell;
+  const later = (end: () => void): void => void scheduler.after(act.lasts, end, scheduler.world);
+  switch (act.does) {
+    case 'cuts off': {
+      const alone = world.daemons.place(act.daemon);
+      world.cut.add(alone);
+      later(() => world.cut.delete(alone));
+      break;
+    }
     case 'spoils a receiver': {
-      const receiver = outside.receivers[act.receiver]!;
+      const receiver = world.outside.receivers[act.receiver]!;
       receiver.mood = act.mood;
-      later(act.lasts, () => {
+      receiver.share = act.share;
+      later(() => {
         receiver.mood = null;
       });
       break;
     }
+    case 'refuses writes':
+      world.sql('set default_transaction_read_only = on');
+      later(() => world.sql('set default_transaction_read_only = off'));
+      break;
+    case 'loses notifications':
+      world.server.isDeaf = true;
+      later(() => {
+        world.server.isDeaf = false;
+      });
+      break;
+    case 'holds the database':
+      void hold(world, act.lasts);
+      break;
     case 'slows the network':
       world.slow = act.ms;
-      later(act.lasts, () => {
+      later(() => {
         world.slow = 0;
       });
       break;
-    case 'asks for polls':
-      for (const id of outside.ids()) void world.call('POST', `/v1/purchases/${id}/poll`);
+    case 'refuses connections':
+      world.server.refuses = act.code;
+      later(() => {
+        world.server.refuses = null;
+      });
+      break;
+    case 'loses calls':
+    case 'doubles calls':
+      world.outside.calls = { [act.does === 'loses calls' ? 'lost' : 'doubled']: act.share };
+      later(() => {
+        world.outside.calls = {};
+      });
+      break;
+    case 'loses statements':
+    case 'fails statements': {
+      const wanted = { share: act.share, code: act.does === 'fails statements' ? act.code : null };
+      world.spoils = wanted;
+      later(() => {
+        if (world.spoils === wanted) world.spoils = null;
+      });
+    }
   }
 }
 
-/** Has a shop register purchases. */
-export async function register(world: World, ids: readonly string[], by: 'sql' | 'api'): Promise<void> {
-  const known = (): void => {
-    for (const id of ids) {
-      world.registered.add(id);
-      world.calm.registered(id, world.shell.scheduler.begin + world.shell.scheduler.now);
-    }
-  };
-  if (by === 'sql') {
-    const sql = `insert into purchase_watch.purchases (purchase_id) values ${ids.map((id) => `('${id}')`).join()}`;
-    world.sql(sql, (answer) => {
-      if (answer.includes('ERROR')) world.problems.push(`an insert failed: ${answer.toString('latin1')}`);
-      else known();
-    });
-    return;
-  }
-  const answer = await world.call('POST', '/v1/purchases/batch', { purchases: ids.map((purchaseId) => ({ purchaseId })) });
-  if (answer !== null && answer.status < 300) known();
+/** A session has a transaction open for so many milliseconds, and everybody else waits. */
+async function hold(world: World, lasts: number): Promise<void> {
+  const { scheduler } = world.shell;
+  const { place } = world.outside;
+  const until = world.now + lasts;
+  world.holds++;
+  const rest = (): Promise<void> => new Promise((resolve) => void scheduler.after(2_000, resolve, place));
+  const sql = scheduler.in(place, () => connect('postgres://postgres@127.0.0.1:5501/postgres', { max: 1 }));
+  const waiting = scheduler.in(place, () =>
+    sql.begin(async (tx) => {
+      while (world.now < until) {
+        await tx`select 1`;
+        await rest();
+      }
+    }),
+  );
+  await waiting.catch(() => undefined);
+  await scheduler.in(place, () => sql.end({ timeout: 1 })).catch(() => undefined);
+  world.holds--;
 }

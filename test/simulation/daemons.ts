@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createApp } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
+import type { Variation } from './act.ts';
 import type { SimSocket } from './world/network.ts';
 import type { Shell } from './world/process.ts';
 import { type Place, place } from './world/time.ts';
@@ -15,11 +16,17 @@ const STACK = /,"stack":"(?:[^"\\]|\\.)*"/g;
 
 /** Connections to the database, and one or two that are kept to the service, receivers, channels and callers of the API each. */
 const MOST_SOCKETS = 12 + 20;
+/** A daemon has stopped by itself within this many milliseconds (SHUTDOWN_TIMEOUT and some). */
+const STOPPED_AFTER = 12_000;
 
 interface Daemon {
   place: Place;
   app: Awaited<ReturnType<typeof createApp>> | null;
   starts: number;
+  /** How its settings differ from the usual ones. */
+  variation: Variation;
+  /** Milliseconds by which its machine's wall clock is off. */
+  skew: number;
 }
 
 export class Daemons {
@@ -27,13 +34,22 @@ export class Daemons {
   readonly log: string[] = [];
   readonly #shell: Shell;
   readonly #all: Daemon[];
-  readonly #settings: (daemon: number) => string;
+  readonly #settings: (variation: Variation) => string;
   readonly #folder = mkdtempSync(join(tmpdir(), 'purchase-watch-simulation-'));
 
+  /** Until when no daemon starts, in milliseconds since the start of the world. */
+  restsUntil = 0;
+
   /** `settings` answers the settings file with which a daemon starts. */
-  constructor(shell: Shell, count: number, settings: (daemon: number) => string) {
+  constructor(shell: Shell, count: number, settings: (variation: Variation) => string) {
     this.#shell = shell;
-    this.#all = Array.from({ length: count }, (_, index) => ({ place: place(`daemon ${index}`), app: null, starts: 0 }));
+    this.#all = Array.from({ length: count }, (_, index) => ({
+      place: place(`daemon ${index}`),
+      app: null,
+      starts: 0,
+      variation: {},
+      skew: 0,
+    }));
     this.#settings = settings;
   }
 
@@ -61,14 +77,16 @@ export class Daemons {
 
   start(index: number): void {
     const daemon = this.#all[index]!;
-    if (daemon.app !== null) return;
+    if (daemon.app !== null || this.#shell.scheduler.now < this.restsUntil) return;
     daemon.starts++;
     daemon.place = place(`daemon ${index} start ${daemon.starts}`);
+    daemon.place.skew = daemon.skew;
     const path = join(this.#folder, `settings-${index}.yaml`);
-    writeFileSync(path, this.#settings(index));
+    writeFileSync(path, this.#settings(daemon.variation));
     const settings = loadSettings({
       PURCHASE_WATCH_CONFIG: path,
-      DATABASE_URL: `postgres://postgres@127.0.0.1:${5501 + index}/postgres`,
+      // What the product keeps for a whole process it keeps by this address, and each start is a process of its own.
+      DATABASE_URL: `postgres://postgres@127.0.0.1:${5501 + index}/${this.#shell.scheduler.begin}-${index}-${daemon.starts}`,
       DATA_DIR: this.#folder,
       API_KEY: KEY,
       PORT: `${7000 + 100 * index + daemon.starts}`,
@@ -126,10 +144,49 @@ export class Daemons {
     scheduler.after(lasts, () => frozen.state === 'frozen' && scheduler.thaw(frozen), scheduler.world);
   }
 
-  /** Has every daemon run. */
-  mend(): void {
-    this.#all.forEach(({ place: own }, index) => {
-      if (own.state === 'frozen') this.#shell.scheduler.thaw(own);
+  /** Has a daemon start again with other settings, as in a rolling change. */
+  change(index: number, to: Variation): void {
+    const { scheduler } = this.#shell;
+    this.#all[index]!.variation = to;
+    this.stop(index);
+    scheduler.after(STOPPED_AFTER, () => this.start(index), scheduler.world);
+  }
+
+  /** No daemon runs for so many milliseconds; then all do. What is outside of them need not count the seconds of that time. */
+  rest(lasts: number, outside: Place): void {
+    const { scheduler } = this.#shell;
+    const all = [...this.#all.keys()];
+    for (const index of all) this.stop(index);
+    const kill = (): void => {
+      for (const index of all) this.kill(index);
+      outside.state = 'frozen';
+    };
+    scheduler.after(STOPPED_AFTER, kill, scheduler.world);
+    this.restsUntil = scheduler.now + lasts;
+    scheduler.after(
+      lasts,
+      () => {
+        scheduler.thaw(outside);
+        for (const index of all) this.start(index);
+      },
+      scheduler.world,
+    );
+  }
+
+  /** Steps the wall clock of a daemon's machine. */
+  step(index: number, by: number): void {
+    const daemon = this.#all[index]!;
+    daemon.skew += by;
+    daemon.place.skew = daemon.skew;
+  }
+
+  /** Has every daemon run, with the same settings. */
+  mend(variation: Variation): void {
+    this.#all.forEach((daemon, index) => {
+      this.step(index, -daemon.skew);
+      if (daemon.place.state === 'frozen') this.#shell.scheduler.thaw(daemon.place);
+      if (JSON.stringify(daemon.variation) !== JSON.stringify(variation)) this.stop(index);
+      daemon.variation = variation;
       this.start(index);
     });
   }

@@ -1,44 +1,60 @@
 /** What the model is given of a world to judge. */
+import { type Act, MINUTE } from './act.ts';
 import type { Excuse, Facts, Truth } from './model.ts';
 import { isCalm } from './model-calm.ts';
 import { disagreements, missingAtRest, type Row, type Stored } from './model-rest.ts';
-import { type Act, MINUTE } from './plan.ts';
-import { onlyValue } from './world/database.ts';
+import { onlyValue } from './world/messages.ts';
 import type { World } from './world.ts';
 
 /** How often it is noted whether any daemon could ask the service. */
 const WATCHED_EVERY = 1_000;
 
-/** What the model knows of a world: what of a plan excuses later, and what the service says. */
+/** What the model knows of a world. */
 export function factsOf(world: World): Facts {
   const { acts } = world.plan;
-  const begin = world.shell.scheduler.begin;
   const slowest = Math.max(0, ...acts.map((act) => (act.does === 'slows the network' ? act.ms : 0)));
-  for (const act of acts) {
-    const from = begin + act.at;
-    const to = from + ('lasts' in act ? act.lasts : 0);
-    if (act.does === 'spoils answers') world.excuses.push({ kind: 'spoiled', from, to });
-    else if (!HARMLESS.has(act.does)) {
-      const longest = act.does === 'spoils a receiver' ? PAUSED : SETTLES;
-      world.excuses.push({ kind: 'disturbed', from, to: to + longest, by: act.does });
-    }
-  }
   return {
     limits: LIMITS,
-    blur: 100 + 2 * slowest,
+    blur: acts.some(({ does }) => does === 'steps a clock') ? Number.POSITIVE_INFINITY : 100 + 2 * slowest,
     excuses: world.excuses,
     truth: (purchaseId) => world.outside.truth(purchaseId),
   };
 }
 
-/** Acts that disturb nothing. */
-const HARMLESS: ReadonlySet<string> = new Set(['registers', 'asks for polls'] satisfies Act['does'][]);
-/** After a disturbance everything is as usual within this; a receiver that failed may be paused for longer. */
-const SETTLES = 2 * MINUTE;
-const PAUSED = 12 * MINUTE;
+/** Notes what of an act that begins now excuses what would be wrong otherwise. */
+export function excuse({ excuses, shell }: World, act: Act): void {
+  const from = shell.scheduler.begin + shell.scheduler.now;
+  const to = from + ('lasts' in act ? act.lasts : 0);
+  if (act.does === 'spoils answers') excuses.push({ kind: 'spoiled', from, to });
+  else if (!HARMLESS.has(act.does) || (act.does === 'registers' && (act.count > MANY || act.site !== undefined)))
+    excuses.push({ kind: 'disturbed', from, to: to + (SETTLING[act.does] ?? SETTLES), by: act.does });
+}
 
-/** The ceiling of calls a second, over all daemons together. */
-export const MAX_RPS = 20;
+/** Acts that disturb nothing. */
+const HARMLESS: ReadonlySet<string> = new Set([
+  'registers',
+  'registers again',
+  'asks for polls',
+  'copies the database',
+  'loses calls',
+  'doubles calls',
+  'silences',
+  'acknowledges',
+] satisfies Act['does'][]);
+/** More purchases at once than the ceiling of calls lets a shop hear of soon. */
+const MANY = 20;
+/** After a disturbance everything is as usual within this. */
+const SETTLES = 2 * MINUTE;
+/** After some acts it takes longer. */
+const SETTLING: Partial<Record<Act['does'], number>> = {
+  // A receiver that failed may be paused.
+  'spoils a receiver': 12 * MINUTE,
+  registers: 12 * MINUTE,
+  // A site that one daemon names is asked by that one alone; few calls at once take long.
+  'changes settings': 12 * MINUTE,
+  // What was written while a clock was wrong keeps its times.
+  'steps a clock': Number.POSITIVE_INFINITY,
+};
 
 /** Lines of the log that stand for a fault of the product, whatever the weather: the patrol and the repair hide it otherwise. */
 const BUGS =
@@ -69,7 +85,7 @@ export function watchBlindness(world: World): void {
       world.excuses.push({ kind: 'blind', from: since, to: now - WATCHED_EVERY });
       since = null;
     }
-    scheduler.after(WATCHED_EVERY, look, scheduler.world);
+    scheduler.after(Math.max(WATCHED_EVERY, world.daemons.restsUntil - scheduler.now), look, scheduler.world);
   };
   look();
 }

@@ -23,7 +23,8 @@ export interface Arrival {
 
 /** Whether nothing disturbed the world at any time between two moments, and no call was spoiled if `also` says so. */
 export function isCalm(excuses: readonly Excuse[], from: number, to: number, also?: 'spoiled'): boolean {
-  return !excuses.some((each) => (each.kind === 'disturbed' || each.kind === also) && each.from <= to && each.to >= from);
+  const [first, last] = [Math.min(from, to), Math.max(from, to)];
+  return !excuses.some((each) => (each.kind === 'disturbed' || each.kind === also) && each.from <= last && each.to >= first);
 }
 
 export class Calm {

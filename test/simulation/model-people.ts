@@ -54,10 +54,17 @@ export class People {
     if (!accepted || this.events.has(id)) return;
     const { type, data } = JSON.parse(body) as { type: string; data: Readonly<Record<string, unknown>> };
     this.events.set(id, { type, data });
-    const wrong = (fault: string): void => void this.problems.push(`people: ${id} (${type}) ${fault}`);
+    const wrong = (fault: string): void => {
+      if (!this.#isForgetful()) this.problems.push(`people: ${id} (${type}) ${fault}`);
+    };
     if (type === 'incident.checkouts') this.#checkouts(data as never, wrong);
     else if ('incidentId' in data) this.#incident(type, data as never, wrong);
   }
+
+  /** Whether the database lost of what it had people told. */
+  readonly #isForgetful = (): boolean => this.#facts.excuses.some(({ kind }) => kind === 'went back' || kind === 'erased');
+  /** Whether alerts were withheld. */
+  readonly #isSilenced = (): boolean => this.#facts.excuses.some(({ kind }) => kind === 'silenced');
 
   #incident(type: string, { incidentId, kind, parts = [] }: IncidentData, wrong: (fault: string) => void): void {
     const known = this.incidents.get(incidentId);
@@ -71,6 +78,7 @@ export class People {
       wrong(`is about ${incidentId}, which never opened`);
       return;
     }
+    if (type === 'incident.acknowledged') return;
     if (known.isOpen === (type === 'incident.reopened')) wrong(`came, and ${incidentId} ${known.isOpen ? 'is open' : 'is over'}`);
     known.isOpen = type !== 'incident.ended';
   }
@@ -124,6 +132,7 @@ export class People {
   /** What people have not been told at rest: who is stuck, who is so no more, and that no trouble is left. */
   missing(rows: readonly Row[], said: readonly Said[]): string[] {
     const problems: string[] = [];
+    if (this.#isForgetful() || this.#isSilenced()) return problems;
     const isAlarmed = [...this.incidents.values()].some(({ kind, isOpen }) => kind === 'stuck' && isOpen);
     const stuck = rows.filter(({ isStuck }) => isStuck);
     const keys = new Set(stuck.map(({ purchaseId, since }) => `${purchaseId} ${since}`));

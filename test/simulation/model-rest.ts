@@ -1,5 +1,5 @@
 /** What must hold between the database, the receivers and the service: at any moment, and when everything is at rest. */
-import { type Facts, FINAL, type Model, type Truth } from './model.ts';
+import { eventsOf, type Facts, FINAL, type Model, type Truth } from './model.ts';
 
 /** An event as the database has it, in the order in which events were made. */
 export interface Stored {
@@ -26,7 +26,11 @@ export function disagreements({ taken }: Model, stored: readonly Stored[], rows:
   const bodies = new Map(stored.map(({ id, body }) => [id, body]));
   const wentBack = excuses.some(({ kind }) => kind === 'went back');
   const erased = new Set(excuses.flatMap((each) => (each.kind === 'erased' ? [each.purchaseId] : [])));
-  const isErased = (body: string): boolean => erased.has((JSON.parse(body) as { data: { purchaseId: string } }).data.purchaseId);
+  const isErased = (body: string): boolean => {
+    const { purchaseId } = (JSON.parse(body) as { data: { purchaseId?: string } }).data;
+    // What tells of no purchase may name it in its texts.
+    return purchaseId === undefined || erased.has(purchaseId);
+  };
   for (const [receiver, events] of taken)
     for (const [id, body] of events) {
       const kept = bodies.get(id);
@@ -60,6 +64,7 @@ export function missingAtRest(
   world: { receivers: readonly string[]; registered: readonly Truth[]; facts: Facts },
 ): string[] {
   const problems: string[] = [];
+  const mayLack = world.facts.excuses.some(({ kind }) => kind === 'went back');
   const byId = new Map(rows.map((row) => [row.purchaseId, row]));
   for (const { purchaseId, history } of world.registered) {
     const row = byId.get(purchaseId);
@@ -70,6 +75,15 @@ export function missingAtRest(
       problems.push(`${purchaseId} waits in ${state} since ${at}: not stuck yet`);
     for (const receiver of world.receivers) {
       const heard = model.heardOf(receiver, purchaseId);
+      if (mayLack) {
+        // What was under way when the database went back may come last.
+        const events = eventsOf(model.taken.get(receiver) ?? new Map(), purchaseId);
+        if (!events.some(({ data }) => (data.to as { value: number } | undefined)?.value === state))
+          problems.push(`${receiver}: ${purchaseId} is in ${state}, and it was never told`);
+        else if (world.facts.limits.has(state) && !events.some(({ type }) => type === 'purchase.stuck'))
+          problems.push(`${receiver}: ${purchaseId} waits in ${state}, and it was never told that it is stuck`);
+        continue;
+      }
       if (heard.state !== state) problems.push(`${receiver}: ${purchaseId} is in ${state}, it was told ${heard.state}`);
       else if (world.facts.limits.has(state) && heard.stuckSince === null)
         problems.push(`${receiver}: ${purchaseId} waits in ${state}, and it was not told that it is stuck`);

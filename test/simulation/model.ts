@@ -20,13 +20,17 @@ export interface Got {
   readonly signed: boolean;
 }
 
-/** What happened in a world that excuses what is wrong otherwise. */
+/** What happened in a world that excuses what is wrong otherwise. Times are those of the world, from the moment when it happened. */
 export type Excuse =
   /** Nobody could ask the service about any purchase. */
   | { readonly kind: 'blind'; readonly from: number; readonly to: number }
   /** The database lost what it had committed after `to`. */
   | { readonly kind: 'went back'; readonly at: number; readonly to: number }
-  /** A person's data was erased: the events of the purchase have other bytes, or are gone. */
+  /** Somebody wanted alerts withheld for a while. */
+  | { readonly kind: 'silenced'; readonly at: number }
+  /** Somebody wanted a purchase watched no more. */
+  | { readonly kind: 'stopped'; readonly at: number; readonly purchaseId: string }
+  /** Somebody asked to erase a person's data: the events of the purchase have other bytes, or are gone. */
   | { readonly kind: 'erased'; readonly at: number; readonly purchaseId: string }
   /** Daemons, database, network or receivers were not as they should be, or not for long enough. */
   | { readonly kind: 'disturbed'; readonly from: number; readonly to: number; readonly by: string }
@@ -37,7 +41,7 @@ export type Excuse =
 export interface Facts {
   /** The time in a state after which a purchase is stuck. */
   readonly limits: ReadonlyMap<number, number>;
-  /** By how much a moment that the product writes may be off: what messages need through the network. */
+  /** By how much a moment that the product writes may be off: what messages need through the network; infinite where a clock steps. */
   readonly blur: number;
   readonly excuses: readonly Excuse[];
   readonly truth: (purchaseId: string) => Truth | null;
@@ -106,16 +110,18 @@ export class Model {
     const taken = mapIn(this.taken, receiver);
     if (purchaseId !== undefined && sequence !== undefined) {
       const key = `${purchaseId} ${sequence}`;
-      if ((this.#places.get(key) ?? id) !== id && !this.#mayRepeat())
+      if ((this.#places.get(key) ?? id) !== id && !this.#mayBeginAgain(purchaseId))
         wrong(`is number ${sequence} of ${purchaseId}, as ${this.#places.get(key)} was`);
       this.#places.set(key, id);
       const heard = this.heardOf(receiver, purchaseId);
       const next = heard.sequence + 1;
+      const isAgain = this.#mayBeginAgain(purchaseId);
       // Also a try that fails comes in its turn: those of a purchase wait for each other.
-      if (sequence > next) wrong(`of ${purchaseId} is number ${sequence}, and ${next} was not taken yet`);
+      if (sequence > next && !isAgain) wrong(`of ${purchaseId} is number ${sequence}, and ${next} was not taken yet`);
       if (accepted && !taken.has(id)) {
-        if (sequence < next && !this.#mayRepeat()) wrong(`of ${purchaseId} is number ${sequence} after ${heard.sequence}`);
-        for (const fault of this.#follow(heard, event)) wrong(`of ${purchaseId}: ${fault}`);
+        if (sequence < next && !isAgain) wrong(`of ${purchaseId} is number ${sequence} after ${heard.sequence}`);
+        const faults = isAgain ? this.#goOn(heard, event, taken) : this.#follow(heard, event);
+        for (const fault of faults) wrong(`of ${purchaseId}: ${fault}`);
       }
     }
     if (accepted && !taken.has(id)) taken.set(id, body);
@@ -131,8 +137,13 @@ export class Model {
   }
 
   readonly #isErased = (purchaseId: string | undefined): boolean =>
-    this.#facts.excuses.some((each) => each.kind === 'erased' && each.purchaseId === purchaseId);
-  readonly #mayRepeat = (): boolean => this.#facts.excuses.some(({ kind }) => kind === 'went back' || kind === 'erased');
+    this.#facts.excuses.some(
+      // What tells of no purchase may name it in its texts.
+      (each) => each.kind === 'erased' && (each.purchaseId === purchaseId || purchaseId === undefined),
+    );
+  /** Whether the database may lack events that were sent, so that a number may come again. */
+  readonly #mayBeginAgain = (purchaseId: string): boolean =>
+    this.#isErased(purchaseId) || this.#facts.excuses.some(({ kind }) => kind === 'went back');
 
   /** Moves on to an event, and answers what is wrong with it. */
   #follow(heard: Heard, event: Event): string[] {
@@ -154,6 +165,23 @@ export class Model {
       if (number(data.state) !== heard.state) faults.push(`${type} says ${number(data.state)}, it was in ${heard.state}`);
       if (!this.#facts.excuses.some(({ kind }) => kind === 'spoiled')) faults.push(`${type} came, and every answer was good`);
     }
+    return faults;
+  }
+
+  /** Takes an event of a purchase that may begin again: a change follows any earlier one that ended where it begins. */
+  #goOn(heard: Heard, { type, data }: Event, taken: ReadonlyMap<string, string>): string[] {
+    heard.sequence = data.sequence!;
+    heard.stuckSince = type === 'purchase.stuck' ? `${data.stuckSince}` : null;
+    heard.owed = null;
+    if (type !== 'purchase.state_changed') return [];
+    const [from, to] = [number(data.from), number(data.to)!];
+    Object.assign(heard, { state: to, since: data.notAfter });
+    const faults: string[] = [];
+    const leads = ({ sequence, to: end }: Event['data']): boolean => sequence! < data.sequence! && number(end) === from;
+    if (from !== null && !eventsOf(taken, data.purchaseId!).some((each) => leads(each.data)))
+      faults.push(`change ${data.sequence} begins in ${from}, where none before it ended`);
+    if (!this.#facts.truth(data.purchaseId!)?.history.some(({ state }) => state === to))
+      faults.push(`change ${data.sequence} leads to ${to}, where the purchase never was`);
     return faults;
   }
 
@@ -196,7 +224,7 @@ export class Model {
     if (limit === undefined) return [...faults, `it is stuck in ${state}, which has no limit`];
     const [began, told] = [Date.parse(since), Date.parse(stuckSince)];
     const excused = blindTime(excuses, began, told);
-    if (told < began + limit + excused)
+    if (Number.isFinite(blur) && told < began + limit + excused)
       faults.push(`it is stuck in ${state} after ${told - began} ms, ${excused} of them excused; the limit is ${limit}`);
     const { history } = this.#facts.truth(data.purchaseId!) ?? { history: [] };
     const left = history[heard.place + 1]?.at ?? Number.POSITIVE_INFINITY;
@@ -212,6 +240,10 @@ function blindTime(excuses: readonly Excuse[], from: number, to: number): number
     if (each.kind === 'blind') time += Math.max(0, Math.min(each.to, to) - Math.max(each.from, from) - LATE_POLL);
   return time;
 }
+
+/** The events of a purchase that a receiver took, in the order in which it took them first. */
+export const eventsOf = (taken: ReadonlyMap<string, string>, purchaseId: string): Event[] =>
+  [...taken.values()].map((body) => JSON.parse(body) as Event).filter(({ data }) => data.purchaseId === purchaseId);
 
 function mapIn<Key, Value>(maps: Map<string, Map<Key, Value>>, name: string): Map<Key, Value> {
   const found = maps.get(name) ?? new Map<Key, Value>();

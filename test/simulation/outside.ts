@@ -4,11 +4,12 @@ import { createServer, type ServerResponse } from 'node:http';
 import { Agent, request } from 'undici';
 import type { ScriptStep } from '../../packages/simulator/src/contract/purchases.ts';
 import { createSimulator } from '../../packages/simulator/src/simulator.ts';
+import { type Life, MOODS, type ReceiverMood } from './act.ts';
 import { KEY } from './daemons.ts';
 import type { Got, Truth } from './model.ts';
 import type { Calm } from './model-calm.ts';
 import type { Said } from './model-people.ts';
-import type { Life, Plan, ReceiverMood } from './plan.ts';
+import type { Plan } from './plan.ts';
 import type { Shell } from './world/process.ts';
 import { createRandom, type Random } from './world/random.ts';
 import { place } from './world/time.ts';
@@ -20,6 +21,16 @@ interface Receiver {
   readonly url: string;
   readonly got: Got[];
   mood: ReceiverMood | null;
+  /** Of its answers, the share that has the mood. */
+  share: number;
+}
+
+/** A call of the API. */
+interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Who is told of requests of receivers as they arrive. */
@@ -32,7 +43,7 @@ export class Outside {
   readonly place = place('outside');
   readonly receivers: readonly Receiver[];
   /** What pages people: gets alerts as events. */
-  readonly pager: Receiver = { name: 'pager', url: 'http://127.0.0.1:8200/pages', got: [], mood: null };
+  readonly pager: Receiver = { name: 'pager', url: 'http://127.0.0.1:8200/pages', got: [], mood: null, share: 1 };
   readonly slackUrl = 'http://127.0.0.1:8201/services/T0000/B0000/secret';
   /** What Slack was sent. */
   readonly said: Said[] = [];
@@ -45,6 +56,8 @@ export class Outside {
   readonly #chance: Random;
   /** The share of its requests that Slack does not answer well; the pager, too. */
   #fickle: number;
+  /** The share of a shop's calls whose answer gets lost, or that arrive twice. */
+  calls: { readonly lost?: number; readonly doubled?: number } = {};
   /** Purchases that a shop asked for. */
   readonly #asked: string[] = [];
 
@@ -59,6 +72,7 @@ export class Outside {
       url: `http://127.0.0.1:${8100 + index}/hook`,
       got: [],
       mood: null,
+      share: 1,
     }));
   }
 
@@ -95,12 +109,21 @@ export class Outside {
   }
 
   /** Answers status and text of a shop's call to the API at a URL, or null where no answer came. */
-  async call(url: string, method: string, path: string, body?: unknown): Promise<{ status: number; text: string } | null> {
+  async call(url: string, call: Call): Promise<{ status: number; text: string } | null> {
+    const { random } = this.#shell;
+    const { lost = 0, doubled = 0 } = this.calls;
+    const isLost = lost > 0 && random.chance(lost);
+    const answers = [this.#send(url, call), ...(doubled > 0 && random.chance(doubled) ? [this.#send(url, call)] : [])];
+    const [answer] = await Promise.all(answers);
+    return isLost ? null : answer!;
+  }
+
+  async #send(url: string, { method, path, body, headers }: Call): Promise<{ status: number; text: string } | null> {
     try {
       const answer = await request(`${url}${path}`, {
         dispatcher: this.#agent,
         method,
-        headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+        headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', ...headers },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
       return { status: answer.statusCode, text: await answer.body.text() };
@@ -113,6 +136,7 @@ export class Outside {
   mend(): void {
     this.simulator.control.clearFaults();
     for (const receiver of this.receivers) receiver.mood = null;
+    this.calls = {};
     this.#fickle = 0;
   }
 
@@ -127,8 +151,8 @@ export class Outside {
         const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature } = call.headers;
         const key = Buffer.from(SECRET.slice('whsec_'.length), 'base64');
         const signed = `v1,${createHmac('sha256', key).update(`${id}.${at}.${body}`).digest('base64')}`;
-        const mood = receiver === this.pager ? this.#whim() : receiver.mood;
-        const accepted = mood === null || mood === 'lies' || mood === 'slow';
+        const mood = receiver === this.pager ? this.#whim() : this.#moodOf(receiver);
+        const accepted = takes(mood);
         const got = { at: scheduler.now, id: `${id}`, body, accepted, signed: `${signature}`.split(' ').includes(signed) };
         receiver.got.push(got);
         this.#ears.got(receiver.name, got);
@@ -150,7 +174,11 @@ export class Outside {
   }
 
   #whim(): ReceiverMood | null {
-    return this.#chance.chance(this.#fickle) ? this.#chance.one(['fails', 'hangs', 'closes', 'lies', 'slow'] as const) : null;
+    return this.#chance.chance(this.#fickle) ? this.#chance.one(MOODS) : null;
+  }
+
+  #moodOf({ mood, share }: Receiver): ReceiverMood | null {
+    return share === 1 || this.#shell.random.chance(share) ? mood : null;
   }
 
   /** Slack as its incoming webhook is: says `ok` in so many letters. */
@@ -162,7 +190,7 @@ export class Outside {
       call.on('data', (chunk: Buffer) => chunks.push(chunk));
       call.on('end', () => {
         const mood = this.#whim();
-        const accepted = mood === null || mood === 'lies' || mood === 'slow';
+        const accepted = takes(mood);
         this.said.push({ at: scheduler.now, text: Buffer.concat(chunks).toString(), accepted });
         answer(response, mood, scheduler.after.bind(scheduler));
       });
@@ -170,9 +198,14 @@ export class Outside {
   }
 }
 
+const takes = (mood: ReceiverMood | null): boolean => mood === null || ['lies', 'slow', 'forgets'].includes(mood);
+
 function answer(response: ServerResponse, mood: ReceiverMood | null, after: (ms: number, act: () => void) => unknown): void {
   if (mood === null) response.end('ok');
   else if (mood === 'fails' || mood === 'lies') response.writeHead(500).end('no');
-  else if (mood === 'closes') response.destroy();
-  else if (mood === 'slow') after(3_000, () => response.end('ok'));
+  else if (mood === 'closes' || mood === 'forgets') response.destroy();
+  else if (mood === 'cuts') {
+    response.writeHead(200, { 'content-length': 4 }).write('ok');
+    after(20, () => response.destroy());
+  } else if (mood === 'slow') after(3_000, () => response.end('ok'));
 }

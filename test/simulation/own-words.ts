@@ -1,8 +1,9 @@
 /** What the product says of itself at rest: its audit, the headline, its feed and histories, its figures. */
 import { audit } from '../../src/actions/audit.ts';
 import { connect } from '../../src/postgres/connection/database.ts';
-import { books, MAX_RPS } from './looks.ts';
+import { books } from './looks.ts';
 import type { Headline } from './model-people.ts';
+import { MAX_RPS } from './settings.ts';
 import type { World } from './world.ts';
 
 type Ask = <T>(path: string) => Promise<T>;

@@ -3,16 +3,19 @@ import { createHash } from 'node:crypto';
 import { connect } from '../../src/postgres/connection/database.ts';
 import { migrate } from '../../src/postgres/migrations/migrate.ts';
 import { MIGRATIONS } from '../../src/work.ts';
-import { begin, register } from './acts.ts';
+import { MINUTE } from './act.ts';
+import { begin } from './acts.ts';
 import { Daemons } from './daemons.ts';
-import { factsOf, MAX_RPS, missing, watchBlindness, wrong } from './looks.ts';
+import { factsOf, missing, watchBlindness, wrong } from './looks.ts';
 import { type Excuse, type Facts, Model } from './model.ts';
 import { Calm } from './model-calm.ts';
 import { People } from './model-people.ts';
-import { Outside, SECRET } from './outside.ts';
+import { Outside } from './outside.ts';
 import { wrongWords } from './own-words.ts';
-import { MINUTE, type Plan } from './plan.ts';
-import { type Server, serve } from './world/database.ts';
+import type { Plan } from './plan.ts';
+import { insert, registerLost } from './registering.ts';
+import { settingsOf } from './settings.ts';
+import { type Fate, type Server, serve } from './world/database.ts';
 import { beginAgain, type Shell } from './world/process.ts';
 import { keep, putBack, type Snapshot } from './world/snapshot.ts';
 import { type Place, place } from './world/time.ts';
@@ -36,7 +39,7 @@ export interface Outcome {
 
 /** A database with all tables and no rows. */
 export async function migrated(shell: Shell): Promise<Snapshot> {
-  const world = new World(shell, { seed: 0, daemons: 1, receivers: 1, lasts: 0, acts: [] });
+  const world = new World(shell, { seed: 0, daemons: 1, receivers: 1, lasts: 0, acts: [] }, keep(shell.engine));
   await world.migrate();
   return keep(shell.engine);
 }
@@ -45,7 +48,7 @@ export async function migrated(shell: Shell): Promise<Snapshot> {
 export async function runWorld(shell: Shell, plan: Plan, snapshot: Snapshot): Promise<Outcome> {
   beginAgain(shell, plan.seed);
   putBack(shell.engine, snapshot);
-  const world = new World(shell, plan);
+  const world = new World(shell, plan, snapshot);
   const ended = (error: unknown): void => void world.problems.push(`the process of a daemon ended: ${(error as Error).stack}`);
   process.on('uncaughtException', ended).on('unhandledRejection', ended);
   await world.begin();
@@ -69,6 +72,18 @@ export class World {
   readonly outside: Outside;
   /** Of which a shop knows that they are registered; a call whose answer was lost may have registered others. */
   readonly registered = new Set<string>();
+  /** Which a person had stopped, and no shop has taken up since. */
+  readonly stopped = new Set<string>();
+  /** Which a person wanted erased, or stopped without a word that it was done: nobody knows whether they are watched. */
+  readonly untold = new Set<string>();
+  /** Which belong to the second site. */
+  readonly second = new Set<string>();
+  /** How often the database went back. */
+  era = 0;
+  /** How many shops have still to do again what failed or was lost. */
+  owed = 0;
+  /** How many sessions hold a transaction open. */
+  holds = 0;
   readonly problems: string[] = [];
   /** What happened that excuses what is wrong otherwise. */
   readonly excuses: Excuse[] = [];
@@ -81,21 +96,26 @@ export class World {
   readonly #noted = new Set<string>();
   /** Milliseconds by which the network is slower. */
   slow = 0;
-  /** The share of statements that get lost. */
-  loses = 0;
+  /** The share of statements that get lost, or fail with a SQLSTATE. */
+  spoils: { readonly share: number; readonly code: string | null } | null = null;
   readonly plan: Plan;
+  readonly #empty: Snapshot;
+  #copy: { readonly at: number; readonly snapshot: Snapshot; readonly registered: ReadonlySet<string> };
 
-  constructor(shell: Shell, plan: Plan) {
+  /** `empty`: the database with its tables and no rows. */
+  constructor(shell: Shell, plan: Plan, empty: Snapshot) {
     const { scheduler, network, random } = shell;
     this.shell = shell;
     this.plan = plan;
+    this.#empty = empty;
+    this.#copy = { at: 0, snapshot: empty, registered: new Set() };
     network.weather = {
       delay: (from, to) => (this.cut.has(from) || this.cut.has(to) ? null : 0.1 + random.next() * (1 + this.slow)),
       refuses: () => false,
     };
     const addresses = Array.from({ length: plan.daemons }, (_, index) => `127.0.0.1:${5501 + index}`);
     this.server = serve(shell.engine, network, scheduler, place('database'), addresses);
-    this.server.fate = () => (random.next() < this.loses ? (random.chance(0.5) ? 'lost before' : 'lost after') : 'done');
+    this.server.fate = () => this.#fate();
     this.facts = factsOf(this);
     this.model = new Model(this.facts);
     this.people = new People(this.facts, this.model);
@@ -107,7 +127,7 @@ export class World {
       },
       calm: this.calm,
     });
-    this.daemons = new Daemons(shell, plan.daemons, () => this.#settings());
+    this.daemons = new Daemons(shell, plan.daemons, (variation) => settingsOf(this.outside, variation));
   }
 
   async begin(): Promise<void> {
@@ -137,16 +157,67 @@ export class World {
     await scheduler.run(scheduler.now + 1_000);
   }
 
-  #settings(): string {
-    return [
-      `sites: { default: { baseUrl: "${this.outside.simulator.url}", clientId: demo-client, clientSecret: demo-secret, maxRps: ${MAX_RPS}, concurrency: 8 } }`,
-      'states: { WaitingForIdentityProvider: { stuckAfter: 1m }, WaitingForCardPayments: { stuckAfter: 1m } }',
-      `slack: { groupWait: 5s, groupInterval: 30s, quietFor: 20s, maxPerHour: 200, channels: { ops: { webhookUrl: "${this.outside.slackUrl}" } } }`,
-      `alerts: { channels: { pager: { webhookUrl: "${this.outside.pager.url}", secret: ${SECRET} } } }`,
-      'webhooks: { schedule: [5s, 20s, 1m, 2m, 5m, 5m, 5m], timeout: 5s, allowAddresses: [127.0.0.0/8] }',
-      'subscribers:',
-      ...this.outside.receivers.map(({ name, url }) => `  ${name}: { url: "${url}", secret: ${SECRET} }`),
-    ].join('\n');
+  #fate(): Fate {
+    const { random } = this.shell;
+    if (this.spoils === null || random.next() >= this.spoils.share) return 'done';
+    const { code } = this.spoils;
+    if (code !== null) return { code };
+    return random.one(['lost before', 'lost after', { late: 100 + random.below(20_000) }] as const);
+  }
+
+  get now(): number {
+    return this.shell.scheduler.now;
+  }
+
+  /** The right time, in epoch milliseconds. */
+  get wall(): number {
+    return this.shell.scheduler.begin + this.now;
+  }
+
+  /** Answers a note that these are registered, for when a shop gets to know it; the database may have gone back meanwhile. */
+  knows(ids: readonly string[]): () => void {
+    const { era } = this;
+    return () => {
+      if (era !== this.era) return;
+      for (const id of ids)
+        if (!this.stopped.has(id) && !this.untold.has(id)) {
+          if (!this.registered.has(id)) this.calm.registered(id, this.wall);
+          this.registered.add(id);
+        }
+    };
+  }
+
+  /** A person wants a purchase stopped or erased. */
+  leave(id: string): void {
+    this.registered.delete(id);
+    this.stopped.add(id);
+    this.untold.add(id);
+  }
+
+  /** Keeps a copy of the database, as a backup or a standby does. */
+  copy(): void {
+    const { engine } = this.shell;
+    this.server.between(() => {
+      this.#copy = { at: this.now, snapshot: keep(engine), registered: new Set(this.registered) };
+    });
+  }
+
+  /** Puts the last copy in place of the database, or tables without rows. */
+  goBack(to: 'copy' | 'nothing'): void {
+    const { engine, scheduler } = this.shell;
+    const { at, snapshot, registered } =
+      to === 'copy' ? this.#copy : { at: 0, snapshot: this.#empty, registered: new Set<string>() };
+    scheduler.in(this.server.place, () => this.server.replace(() => putBack(engine, snapshot)));
+    this.era++;
+    for (const id of this.registered) if (!registered.has(id)) this.registered.delete(id);
+    this.excuses.push({ kind: 'went back', at: this.wall, to: scheduler.begin + at });
+    registerLost(this, at);
+  }
+
+  /** Steps the wall clock of the database's machine or of a daemon's. */
+  step(of: 'database' | number, by: number): void {
+    if (of === 'database') this.server.place.skew += by;
+    else this.daemons.step(of, by);
   }
 
   /** Runs SQL between transactions, without a network. */
@@ -155,22 +226,33 @@ export class World {
   }
 
   /** A shop's call to the first daemon that runs; null where no answer came. */
-  async call(method: string, path: string, body?: unknown): Promise<{ status: number; text: string } | null> {
+  async call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<{ status: number; text: string } | null> {
     const url = this.daemons.url();
-    return url === null ? null : this.outside.call(url, method, path, body);
+    return url === null ? null : this.outside.call(url, { method, path, body, headers });
   }
 
   /** Ends every fault, and has every daemon run. */
   mend(): void {
     this.slow = 0;
-    this.loses = 0;
+    this.spoils = null;
     this.cut.clear();
+    this.server.refuses = null;
+    this.server.isDeaf = false;
+    this.server.place.skew = 0;
+    this.sql('set default_transaction_read_only = off');
     this.outside.mend();
-    this.daemons.mend();
+    this.daemons.mend(this.second.size > 0 ? { hasSecondSite: true } : {});
   }
 
   /** Lets the model look at what is wrong at any moment. */
   async look(): Promise<void> {
+    // What is read comes between transactions.
+    if (this.holds > 0) return;
     for (const problem of await wrong(this)) this.#note(problem);
   }
 
@@ -188,7 +270,7 @@ export class World {
         { state: 'Completed', after: 20_000 },
       ]);
       const ids = scheduler.in(this.outside.place, () => lives.flatMap((life) => this.outside.make(1, life)));
-      await register(this, ids, 'sql');
+      insert(this, ids);
     }
     await this.#settle();
   }
@@ -200,12 +282,14 @@ export class World {
     let left: string[] = [];
     while (scheduler.now < until) {
       await scheduler.run(scheduler.now + MINUTE / 2);
+      if (this.owed > 0) continue;
       left = await missing(this);
       if (left.length > 0) continue;
       const words = await wrongWords(this).catch((error: unknown) => [`at rest: ${(error as Error).message}`]);
       for (const problem of words) this.#note(problem);
       return;
     }
+    if (this.owed > 0) this.#note(`${this.owed} registrations were refused to the end`);
     for (const problem of left) this.#note(problem);
   }
 

@@ -1,8 +1,9 @@
 /** A Postgres inside the process (PGlite) behind sockets of the network. Its statements run one after another, each in no time. */
 import { setFlagsFromString } from 'node:v8';
 import { PGlite } from '@electric-sql/pglite';
+import { failing, greeting, listened, message, refusal, split, text, withPid } from './messages.ts';
 import type { Network, SimSocket } from './network.ts';
-import { message, type Names, Statements, text } from './statements.ts';
+import { type Names, Statements } from './statements.ts';
 import type { Place, Scheduler } from './time.ts';
 
 export interface Engine {
@@ -21,31 +22,11 @@ export async function startEngine(): Promise<Engine> {
   return { postgres, statements: new Statements() };
 }
 
-/** The messages of the frontend in a buffer; what is left belongs to a message that is under way. */
-function split(buffer: Buffer): { messages: Buffer[]; rest: Buffer } {
-  const messages: Buffer[] = [];
-  let at = 0;
-  while (buffer.length - at >= 5) {
-    const length = 1 + buffer.readUInt32BE(at + 1);
-    if (buffer.length - at < length) break;
-    messages.push(buffer.subarray(at, at + length));
-    at += length;
-  }
-  return { messages, rest: buffer.subarray(at) };
-}
-
-const AT_START: readonly (readonly [string, string])[] = [
-  ['server_version', '18.0'],
-  ['server_encoding', 'UTF8'],
-  ['client_encoding', 'UTF8'],
-  ['DateStyle', 'ISO, MDY'],
-  ['TimeZone', 'UTC'],
-  ['integer_datetimes', 'on'],
-  ['standard_conforming_strings', 'on'],
-];
-
-/** What may happen to one batch of a connection's messages. */
-export type Fate = 'done' | 'lost before' | 'lost after';
+/**
+ * What may happen to one batch of a connection's messages: a `code` is the SQLSTATE that answers it; `late` loses the connection,
+ * and the batch runs so many milliseconds later.
+ */
+export type Fate = 'done' | 'lost before' | 'lost after' | { readonly code: string } | { readonly late: number };
 
 export interface Server {
   readonly place: Place;
@@ -53,10 +34,18 @@ export interface Server {
   readonly count: number;
   /** Asked before each batch of messages runs. */
   fate: (connection: Connection) => Fate;
+  /** Whether notifications get lost. */
+  isDeaf: boolean;
+  /** The SQLSTATE that answers each new connection, or null. */
+  refuses: string | null;
   /** While true a statement does not wait for the transaction of another connection: for an index that is built beside one. */
   overlaps: boolean;
   /** Breaks every connection. */
   restart(): void;
+  /** Does something to the engine between two transactions, once those before it are over. */
+  between(act: () => void): void;
+  /** Breaks every connection, undoes what is open, forgets what is late, and does something to the engine. */
+  replace(act: () => void): void;
   /** Runs a statement between transactions, as a client without a network; `done` gets the answer of the protocol. */
   run(sql: string, done?: (answer: Buffer) => void): void;
 }
@@ -72,6 +61,13 @@ interface Connection {
   turns: number;
   hasBegun: boolean;
   isOver: boolean;
+}
+
+/** An answer without its notifications, the status of the session after it, and the types of its messages. */
+interface Routed {
+  readonly kept: Buffer;
+  readonly status: string | null;
+  readonly types: number[];
 }
 
 /** A transaction that says nothing for so long is ended, as by `idle_in_transaction_session_timeout`. */
@@ -100,20 +96,33 @@ export function serve(
   let holder: Connection | null = null;
   let pids = 100;
   let count = 0;
+  /** How often the engine was replaced. */
+  let era = 0;
   const server: Server = {
     place,
     get count() {
       return count;
     },
     fate: () => 'done',
+    refuses: null,
+    isDeaf: false,
     overlaps: false,
     restart: () => {
       for (const each of connections) each.socket.resetAndDestroy();
     },
-    run: (sql, done = () => undefined) => {
-      line.push(() => done(route(exec(message('Q', text(sql)))).kept));
+    between: (act) => {
+      line.push(act);
       next();
     },
+    replace: (act) => {
+      for (const each of connections) {
+        each.socket.resetAndDestroy();
+        end(each);
+      }
+      era++;
+      act();
+    },
+    run: (sql, done = () => undefined) => server.between(() => done(route(exec(message('Q', text(sql)))).kept)),
   };
 
   const end = (connection: Connection): void => {
@@ -140,28 +149,52 @@ export function serve(
         if (at >= 0) line.splice(at, 1);
       }
       if (connection.isOver || connection.pending.length === 0) continue;
-      execute(connection);
+      serveNext(connection);
     }
   };
-  const execute = (connection: Connection): void => {
+  const execute = (connection: Connection, batch: readonly Buffer[]): Routed => {
+    for (const each of batch) {
+      const channel = listened(each);
+      if (channel !== null) connection.channels.add(channel);
+    }
+    const own = batch.map((each) => withPid(each, connection.pid));
+    const routed = route(exec(...statements.rewrite(own, connection.names)));
+    statements.settle(routed.types);
+    return routed;
+  };
+  const serveNext = (connection: Connection): void => {
     const batch = connection.pending.splice(0);
     const fate = server.fate(connection);
+    const isWhole = 'QS'.includes(String.fromCharCode(batch.at(-1)![0]!));
+    if (typeof fate === 'object' && 'late' in fate && isWhole && holder === null) {
+      runLate(connection, batch, fate.late);
+      return;
+    }
     if (fate === 'lost before') {
       connection.socket.resetAndDestroy();
       end(connection);
       return;
     }
     count++;
-    for (const each of batch) note(connection, each);
-    const own = batch.map((each) => withPid(each, connection.pid));
-    const { kept, status, types } = route(exec(...statements.rewrite(own, connection.names)));
-    statements.settle(types);
+    const fails = isWhole && typeof fate === 'object' && 'code' in fate;
+    const { kept, status } = fails ? route(exec(failing(fate.code))) : execute(connection, batch);
     holder = status === null || status !== 'I' ? (holder ?? connection) : null;
     if (holder === connection && !server.overlaps) watch(connection);
     if (fate === 'lost after') {
       connection.socket.resetAndDestroy();
       end(connection);
     } else if (kept.length > 0) connection.socket.write(kept);
+  };
+  /** A client gives a statement up, and the server runs it all the same. */
+  const runLate = (connection: Connection, batch: Buffer[], late: number): void => {
+    const begun = era;
+    connection.socket.resetAndDestroy();
+    connection.isOver = true;
+    connections.delete(connection);
+    const act = (): void => {
+      if (era === begun && execute(connection, batch).status !== 'I') exec(message('Q', text('rollback')));
+    };
+    scheduler.after(late, () => server.between(act));
   };
   /** Ends a session whose transaction is left alone. */
   const watch = (connection: Connection): void => {
@@ -173,7 +206,7 @@ export function serve(
     });
   };
   /** Takes notifications out of an answer and hands them to who listens. */
-  const route = (answer: Buffer): { kept: Buffer; status: string | null; types: number[] } => {
+  const route = (answer: Buffer): Routed => {
     const kept: Buffer[] = [];
     const types: number[] = [];
     let status: string | null = null;
@@ -188,6 +221,7 @@ export function serve(
         kept.push(each);
         continue;
       }
+      if (server.isDeaf) continue;
       const channel = each.toString('utf8', 9, each.indexOf(0, 9));
       for (const { socket, channels, isOver } of connections) if (!isOver && channels.has(channel)) socket.write(each);
     }
@@ -239,50 +273,14 @@ export function serve(
     }
     connection.rest = Buffer.from(rest.subarray(rest.readUInt32BE(0)));
     connection.hasBegun = true;
-    const key = Buffer.alloc(8);
-    key.writeUInt32BE(pid);
-    socket.write(
-      Buffer.concat([
-        message('R', Buffer.alloc(4)),
-        ...AT_START.map(([name, value]) => message('S', text(name, value))),
-        message('K', key),
-        message('Z', Buffer.from('I')),
-      ]),
-    );
+    if (server.refuses !== null) {
+      socket.end(refusal(server.refuses));
+      end(connection);
+      return;
+    }
+    socket.write(greeting(pid));
   };
   for (const address of addresses) network.listen(address, accept, place);
   scheduler.in(place, () => server.run("set timezone = 'UTC'; set datestyle = 'ISO'; set plan_cache_mode = force_generic_plan"));
   return server;
-}
-
-/** The only value of the only row of an answer. */
-export function onlyValue(answer: Buffer): string {
-  for (let at = 0; at < answer.length; at += 1 + answer.readUInt32BE(at + 1)) {
-    if (answer[at] === 0x44) return answer.toString('utf8', at + 11, at + 11 + answer.readUInt32BE(at + 7));
-  }
-  throw new Error(`no row: ${answer.toString('latin1')}`);
-}
-
-/** What a message listens to. */
-function note(connection: Connection, each: Buffer): void {
-  const type = String.fromCharCode(each[0]!);
-  if (type !== 'P' && type !== 'Q') return;
-  const body = each.subarray(5);
-  const end = body.indexOf(0);
-  const sql = type === 'P' ? body.toString('utf8', end + 1, body.indexOf(0, end + 1)) : body.toString('utf8', 0, end);
-  const listened = /^\s*listen\s+"?([\w.]+)"?/i.exec(sql);
-  if (listened !== null) connection.channels.add(listened[1]!);
-}
-
-const PID = Buffer.from('pg_backend_pid()');
-/** All connections are one session of the engine, so that each gets a number of its own here. */
-function withPid(each: Buffer, pid: number): Buffer {
-  if ((each[0] !== 0x50 && each[0] !== 0x51) || (!each.includes(PID) && !/concurrently/i.test(each.toString('latin1'))))
-    return each;
-  const body = each
-    .subarray(5)
-    .toString('latin1')
-    .replaceAll('pg_backend_pid()', `${pid}`)
-    .replace(/ concurrently/i, '');
-  return message(String.fromCharCode(each[0]!), Buffer.from(body, 'latin1'));
 }

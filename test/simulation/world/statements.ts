@@ -2,6 +2,7 @@
  * Prepared statements of an engine that has one session for all connections. A text is prepared once for all of them under a name
  * of this file's: the engine parses it, plans it and keeps the plan, also in a snapshot.
  */
+import { message, text } from './messages.ts';
 
 const PARSE = 0x50;
 const QUERY = 0x51;
@@ -10,17 +11,6 @@ const DESCRIBE = 0x44;
 const CLOSE = 0x43;
 const STATEMENT = 0x53;
 const PARSED = 0x31;
-
-/** One message of the protocol. */
-export function message(type: string, body: Buffer): Buffer {
-  const head = Buffer.alloc(5);
-  head.write(type);
-  head.writeUInt32BE(4 + body.length, 1);
-  return Buffer.concat([head, body]);
-}
-
-/** Texts of the protocol, each with its end. */
-export const text = (...parts: string[]): Buffer => Buffer.from(parts.map((part) => `${part}\0`).join(''));
 
 /** Answered as any message that prepares; costs nearly nothing. */
 const PREPARES_NOTHING = message('P', Buffer.concat([text('', ''), Buffer.alloc(2)]));

@@ -32,7 +32,7 @@ interface Due {
 /** The first world's wall clock at its start. */
 const FIRST = Date.UTC(2026, 0, 15, 9);
 /** So much later the next seed's world begins: ids that only ever grow within a process grow from world to world, too. */
-const APART = 5 * 3_600_000;
+const APART = 40 * 24 * 3_600_000;
 
 export class Scheduler {
   /** Milliseconds since the start of this world. */
