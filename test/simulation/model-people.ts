@@ -42,6 +42,8 @@ export class People {
   readonly named = new Map<string, { isOver: boolean }>();
   /** Everything that people were alerted of, by the id of its event. */
   readonly events = new Map<string, { readonly type: string; readonly data: Readonly<Record<string, unknown>> }>();
+  /** Checkouts that were named as stuck in a state that could be read. */
+  readonly #namedStuck = new Set<string>();
   readonly #facts: Facts;
   readonly #model: Model;
 
@@ -71,7 +73,8 @@ export class People {
     if (type === 'incident.opened') {
       if (known !== undefined) wrong(`opens ${incidentId} for the second time`);
       this.incidents.set(incidentId, { kind, isOpen: true, states: parts.map(({ state }) => state.value) });
-      for (const fault of this.#groundless(kind)) wrong(`opens ${incidentId}: ${fault}`);
+      if (kind === 'unreachable' && !this.#facts.excuses.some((each) => each.kind === 'spoiled' || each.kind === 'blind'))
+        wrong(`opens ${incidentId}, and the service answered always`);
       return;
     }
     if (known === undefined) {
@@ -83,18 +86,6 @@ export class People {
     known.isOpen = type !== 'incident.ended';
   }
 
-  /** Why an incident of a kind has no ground, whatever the daemons think. */
-  #groundless(kind: string): string[] {
-    const { excuses } = this.#facts;
-    if (kind === 'stuck') {
-      const stuck = [...this.#model.stuck].length;
-      return stuck < 2 ? [`${stuck} customers were ever stuck`] : [];
-    }
-    if (kind === 'unreachable' && !excuses.some((each) => each.kind === 'spoiled' || each.kind === 'blind'))
-      return ['the service answered always'];
-    return [];
-  }
-
   #checkouts(
     { stuck, over }: { stuck: readonly (Named & { unreadable: unknown })[]; over: readonly (Named & { outcome: string })[] },
     wrong: (fault: string) => void,
@@ -102,7 +93,7 @@ export class People {
     for (const { purchaseId, since, unreadable } of stuck) {
       const key = `${purchaseId} ${since}`;
       if (this.named.has(key) && !this.named.get(key)!.isOver) wrong(`names ${purchaseId} for the second time`);
-      if (unreadable === null && !this.#model.stuck.has(key)) wrong(`names ${purchaseId}, which is not stuck since ${since}`);
+      if (unreadable === null) this.#namedStuck.add(key);
       this.named.set(key, { isOver: false });
     }
     for (const { purchaseId, since } of over) {
@@ -119,7 +110,10 @@ export class People {
     const stuck = rows.filter(({ isStuck }) => isStuck).length;
     const hasNeed = needs.some(({ kind }) => kind === 'incident' || kind === 'stuck');
     if (stuck > 0 && !hasNeed) return [`the headline needs nobody, and ${stuck} are stuck`];
-    const others = needs.filter(({ kind }) => stuck === 0 || (kind !== 'incident' && kind !== 'stuck'));
+    const others = needs.filter(({ kind }) => {
+      if (kind === 'database') return !this.#facts.excuses.some((each) => each.kind === 'went back');
+      return stuck === 0 || (kind !== 'incident' && kind !== 'stuck');
+    });
     return others.map(({ kind, text }) => `the headline needs somebody (${kind}: ${text}) at rest`);
   }
 
@@ -132,7 +126,14 @@ export class People {
   /** What people have not been told at rest: who is stuck, who is so no more, and that no trouble is left. */
   missing(rows: readonly Row[], said: readonly Said[]): string[] {
     const problems: string[] = [];
-    if (this.#isForgetful() || this.#isSilenced()) return problems;
+    if (this.#isForgetful()) return problems;
+    // Receivers that were away hear later than people of who is stuck.
+    for (const key of this.#namedStuck)
+      if (!this.#model.stuck.has(key)) problems.push(`people: ${key} was named as stuck, and no receiver was told so`);
+    for (const [id, { kind }] of this.incidents)
+      if (kind === 'stuck' && this.#model.stuck.size < 2)
+        problems.push(`people: ${id} opened, and ${this.#model.stuck.size} were ever stuck`);
+    if (this.#isSilenced()) return problems;
     const isAlarmed = [...this.incidents.values()].some(({ kind, isOpen }) => kind === 'stuck' && isOpen);
     const stuck = rows.filter(({ isStuck }) => isStuck);
     const keys = new Set(stuck.map(({ purchaseId, since }) => `${purchaseId} ${since}`));

@@ -165,7 +165,8 @@ export function serve(
   const serveNext = (connection: Connection): void => {
     const batch = connection.pending.splice(0);
     const fate = server.fate(connection);
-    const isWhole = 'QS'.includes(String.fromCharCode(batch.at(-1)![0]!));
+    const ends = batch.map((each) => 'QS'.includes(String.fromCharCode(each[0]!)));
+    const isWhole = ends.at(-1)!;
     if (typeof fate === 'object' && 'late' in fate && isWhole && holder === null) {
       runLate(connection, batch, fate.late);
       return;
@@ -177,7 +178,9 @@ export function serve(
     }
     count++;
     const fails = isWhole && typeof fate === 'object' && 'code' in fate;
-    const { kept, status } = fails ? route(exec(failing(fate.code))) : execute(connection, batch);
+    // A batch may have several statements, and the client waits for an answer to each.
+    const failed = fails ? ends.filter(Boolean).map(() => failing(fate.code)) : [];
+    const { kept, status } = fails ? route(exec(...failed)) : execute(connection, batch);
     holder = status === null || status !== 'I' ? (holder ?? connection) : null;
     if (holder === connection && !server.overlaps) watch(connection);
     if (fate === 'lost after') {
