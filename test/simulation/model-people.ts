@@ -1,5 +1,5 @@
 /** What people may be told, and must have been told at rest: from the contract, "Slack", and docs/alerts.md. */
-import type { Facts, Got, Model } from './model.ts';
+import { type Facts, type Got, type Model, stayOf } from './model.ts';
 import type { Row } from './model-rest.ts';
 
 /** A message as Slack shows it. */
@@ -91,17 +91,18 @@ export class People {
     wrong: (fault: string) => void,
   ): void {
     for (const { purchaseId, since, unreadable } of stuck) {
-      const key = `${purchaseId} ${since}`;
+      const key = stayOf(this.#facts, purchaseId, since);
       if (this.named.has(key) && !this.named.get(key)!.isOver) wrong(`names ${purchaseId} for the second time`);
       if (unreadable === null) this.#namedStuck.add(key);
       this.named.set(key, { isOver: false });
     }
     for (const { purchaseId, since } of over) {
-      const named = this.named.get(`${purchaseId} ${since}`);
+      const key = stayOf(this.#facts, purchaseId, since);
+      const named = this.named.get(key);
       // One that was named within an incident may end in a message of its own.
       if (named === undefined) wrong(`ends ${purchaseId} since ${since}, which was not named`);
       else if (named.isOver) wrong(`ends ${purchaseId} since ${since} for the second time`);
-      this.named.set(`${purchaseId} ${since}`, { isOver: true });
+      this.named.set(key, { isOver: true });
     }
   }
 
@@ -136,7 +137,7 @@ export class People {
     if (this.#isSilenced()) return problems;
     const isAlarmed = [...this.incidents.values()].some(({ kind, isOpen }) => kind === 'stuck' && isOpen);
     const stuck = rows.filter(({ isStuck }) => isStuck);
-    const keys = new Set(stuck.map(({ purchaseId, since }) => `${purchaseId} ${since}`));
+    const keys = new Set(stuck.map(({ purchaseId, since }) => stayOf(this.#facts, purchaseId, since)));
     for (const key of keys) if (!isAlarmed && !this.named.has(key)) problems.push(`people: nobody was told that ${key} is stuck`);
     for (const [key, { isOver }] of this.named)
       if (!isOver && !isAlarmed && !keys.has(key)) problems.push(`people: nobody was told that ${key} is over`);

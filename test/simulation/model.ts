@@ -106,7 +106,7 @@ export class Model {
     if (event.id !== id) wrong(`names itself ${event.id}`);
     if ((this.#bodies.get(id) ?? body) !== body && !this.#isErased(purchaseId)) wrong('came with two bodies');
     this.#bodies.set(id, body);
-    if (event.type === 'purchase.stuck') this.stuck.add(`${purchaseId} ${event.data.stateSince}`);
+    if (event.type === 'purchase.stuck') this.stuck.add(stayOf(this.#facts, purchaseId!, `${event.data.stateSince}`));
     const taken = mapIn(this.taken, receiver);
     if (purchaseId !== undefined && sequence !== undefined) {
       const key = `${purchaseId} ${sequence}`;
@@ -157,7 +157,7 @@ export class Model {
     else if (type === 'purchase.stuck') faults.push(...this.#stick(heard, data));
     else if (type === 'purchase.recovered') {
       if (owed === null) faults.push('it recovered and was not stuck');
-      else if (owed.stateSince !== data.stateSince || owed.stuckSince !== data.stuckSince)
+      else if (!this.#mayMoveTimes() && (owed.stateSince !== data.stateSince || owed.stuckSince !== data.stuckSince))
         faults.push('it recovered from another stay');
     } else if (type === 'purchase.unreadable' || type === 'purchase.readable') {
       if (heard.isReadable === (type === 'purchase.readable')) faults.push(`${type} came twice`);
@@ -167,6 +167,9 @@ export class Model {
     }
     return faults;
   }
+
+  /** Whether the times of a stay may be moved, as they are after the database's clock was set back. */
+  readonly #mayMoveTimes = (): boolean => !Number.isFinite(this.#facts.blur);
 
   /** Takes an event of a purchase that may begin again: a change follows any earlier one that ended where it begins. */
   #goOn(heard: Heard, { type, data }: Event, taken: ReadonlyMap<string, string>): string[] {
@@ -217,14 +220,14 @@ export class Model {
     const state = number(data.state)!;
     const [since, stuckSince] = [`${data.stateSince}`, `${data.stuckSince}`];
     if (heard.stuckSince !== null) faults.push(`it is stuck in ${state} for the second time of one stay`);
-    if (state !== heard.state || since !== heard.since)
+    if (state !== heard.state || (since !== heard.since && !this.#mayMoveTimes()))
       faults.push(`it is stuck in ${state} since ${since}, and was seen in ${heard.state} since ${heard.since}`);
     heard.stuckSince = stuckSince;
     const limit = limits.get(state);
     if (limit === undefined) return [...faults, `it is stuck in ${state}, which has no limit`];
     const [began, told] = [Date.parse(since), Date.parse(stuckSince)];
     const excused = blindTime(excuses, began, told);
-    if (Number.isFinite(blur) && told < began + limit + excused)
+    if (!this.#mayMoveTimes() && told < began + limit + excused)
       faults.push(`it is stuck in ${state} after ${told - began} ms, ${excused} of them excused; the limit is ${limit}`);
     const { history } = this.#facts.truth(data.purchaseId!) ?? { history: [] };
     const left = history[heard.place + 1]?.at ?? Number.POSITIVE_INFINITY;
@@ -240,6 +243,10 @@ function blindTime(excuses: readonly Excuse[], from: number, to: number): number
     if (each.kind === 'blind') time += Math.max(0, Math.min(each.to, to) - Math.max(each.from, from) - LATE_POLL);
   return time;
 }
+
+/** A stay in a state by its purchase and its time, or by the purchase alone where times may be moved. */
+export const stayOf = ({ blur }: Facts, purchaseId: string, since: string | null): string =>
+  Number.isFinite(blur) ? `${purchaseId} ${since}` : purchaseId;
 
 /** The events of a purchase that a receiver took, in the order in which it took them first. */
 export const eventsOf = (taken: ReadonlyMap<string, string>, purchaseId: string): Event[] =>
