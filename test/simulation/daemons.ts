@@ -23,6 +23,8 @@ interface Daemon {
   place: Place;
   app: Awaited<ReturnType<typeof createApp>> | null;
   starts: number;
+  /** Whether it has begun and does not serve yet. */
+  isStarting: boolean;
   /** How its settings differ from the usual ones. */
   variation: Variation;
   /** Milliseconds by which its machine's wall clock is off. */
@@ -47,6 +49,7 @@ export class Daemons {
       place: place(`daemon ${index}`),
       app: null,
       starts: 0,
+      isStarting: false,
       variation: {},
       skew: 0,
     }));
@@ -77,8 +80,9 @@ export class Daemons {
 
   start(index: number): void {
     const daemon = this.#all[index]!;
-    if (daemon.app !== null || this.#shell.scheduler.now < this.restsUntil) return;
+    if (daemon.app !== null || daemon.isStarting || this.#shell.scheduler.now < this.restsUntil) return;
     daemon.starts++;
+    daemon.isStarting = true;
     daemon.place = place(`daemon ${index} start ${daemon.starts}`);
     daemon.place.skew = daemon.skew;
     const path = join(this.#folder, `settings-${index}.yaml`);
@@ -103,6 +107,7 @@ export class Daemons {
       createApp(settings, { log: createLogger({ level: 'debug', destination }), random: this.#shell.random.next })
         .then(async (app) => {
           daemon.app = app;
+          daemon.isStarting = false;
           await app.start();
         })
         .catch((error: unknown) => {
@@ -118,12 +123,14 @@ export class Daemons {
     const daemon = this.#all[index]!;
     daemon.place.state = 'dead';
     daemon.app = null;
+    daemon.isStarting = false;
     this.#shell.network.breakOf(daemon.place);
   }
 
   stop(index: number): void {
     const daemon = this.#all[index]!;
     const { app, place: own } = daemon;
+    if (daemon.isStarting) this.kill(index);
     if (app === null) return;
     daemon.app = null;
     this.#shell.scheduler.in(
