@@ -103,7 +103,7 @@ export async function wrong(world: World): Promise<string[]> {
     ...world.calm.problems,
     ...world.model.problems,
     ...world.people.problems,
-    ...disagreements(world.model, stored, rows, world.facts),
+    ...disagreements(world.model, stored, rows, { people: world.people.events, facts: world.facts }),
   ];
 }
 
@@ -115,7 +115,7 @@ export async function missing(world: World): Promise<string[]> {
   const { model, people, facts, outside } = world;
   return [
     ...missingAtRest(model, stored, rows, { receivers, registered, facts }),
-    ...people.missing(rows, outside.said),
+    ...people.missing(rows, outside.said, new Set(stored.map(({ id }) => id))),
     ...(unsettled.length > 0 ? [`deliveries wait: ${JSON.stringify(unsettled.slice(0, 3))}`] : []),
   ];
 }

@@ -112,7 +112,8 @@ export class People {
     const hasNeed = needs.some(({ kind }) => kind === 'incident' || kind === 'stuck');
     if (stuck > 0 && !hasNeed) return [`the headline needs nobody, and ${stuck} are stuck`];
     const others = needs.filter(({ kind }) => {
-      if (kind === 'database') return !this.#facts.excuses.some((each) => each.kind === 'went back');
+      // Somebody has to look after what is lost.
+      if (this.#isForgetful() && (kind === 'database' || kind === 'incident')) return false;
       return stuck === 0 || (kind !== 'incident' && kind !== 'stuck');
     });
     return others.map(({ kind, text }) => `the headline needs somebody (${kind}: ${text}) at rest`);
@@ -125,9 +126,10 @@ export class People {
   }
 
   /** What people have not been told at rest: who is stuck, who is so no more, and that no trouble is left. */
-  missing(rows: readonly Row[], said: readonly Said[]): string[] {
+  missing(rows: readonly Row[], said: readonly Said[], stored: ReadonlySet<string>): string[] {
     const problems: string[] = [];
     if (this.#isForgetful()) return problems;
+    for (const id of this.events.keys()) if (!stored.has(id)) problems.push(`people: ${id} came, and is not stored`);
     // Receivers that were away hear later than people of who is stuck.
     for (const key of this.#namedStuck)
       if (!this.#model.stuck.has(key)) problems.push(`people: ${key} was named as stuck, and no receiver was told so`);
@@ -144,7 +146,9 @@ export class People {
     for (const [id, { kind, isOpen }] of this.incidents)
       if (isOpen && (kind !== 'stuck' || stuck.length === 0)) problems.push(`people: ${id} (${kind}) is still open`);
     const shown = said.filter(({ accepted }) => accepted);
-    for (const [id, { isOpen }] of this.incidents) {
+    for (const [id, { isOpen, kind }] of this.incidents) {
+      // What daemons say of themselves while they cannot write names no incident.
+      if (kind === 'replica') continue;
       const about = shown.filter(({ text }) => text.includes(id));
       if (about.length === 0) problems.push(`Slack: nothing about ${id}`);
       // The message about an end names no incident.

@@ -1,5 +1,5 @@
 /** What must hold between the database, the receivers and the service: at any moment, and when everything is at rest. */
-import { eventsOf, type Facts, FINAL, type Model, type Truth } from './model.ts';
+import { eventsOf, type Facts, FINAL, isStopped, type Model, type Truth } from './model.ts';
 
 /** An event as the database has it, in the order in which events were made. */
 export interface Stored {
@@ -21,7 +21,12 @@ export interface Row {
 }
 
 /** At any moment: what was sent is what is stored, and what is stored of a purchase has no gap and led to where its row is. */
-export function disagreements({ taken }: Model, stored: readonly Stored[], rows: readonly Row[], { excuses }: Facts): string[] {
+export function disagreements(
+  { taken }: Model,
+  stored: readonly Stored[],
+  rows: readonly Row[],
+  { people, facts: { excuses } }: { people: ReadonlyMap<string, unknown>; facts: Facts },
+): string[] {
   const problems: string[] = [];
   const bodies = new Map(stored.map(({ id, body }) => [id, body]));
   const wentBack = excuses.some(({ kind }) => kind === 'went back');
@@ -36,7 +41,8 @@ export function disagreements({ taken }: Model, stored: readonly Stored[], rows:
       const kept = bodies.get(id);
       if (kept === body || (erased.size > 0 && isErased(body))) continue;
       if (kept !== undefined) problems.push(`${receiver}: ${id} came with other bytes than are stored`);
-      else if (!wentBack) problems.push(`${receiver}: ${id} came, and is not stored`);
+      // What is said of a database that cannot be written is stored later.
+      else if (!wentBack && !people.has(id)) problems.push(`${receiver}: ${id} came, and is not stored`);
     }
   const last = new Map<string, { sequence: number; state: number | null; isStuck: boolean }>();
   for (const { id, type, purchaseId, sequence, body } of stored) {
@@ -50,7 +56,7 @@ export function disagreements({ taken }: Model, stored: readonly Stored[], rows:
   for (const { purchaseId, state, isStuck, status } of rows) {
     const told = last.get(purchaseId) ?? { state: null, isStuck: false };
     if (told.state !== state) problems.push(`${purchaseId} is in ${state} (${status}), and its last event says ${told.state}`);
-    if (told.isStuck !== isStuck && status === 'watching')
+    if (told.isStuck !== isStuck && status === 'watching' && !isStopped(excuses, purchaseId))
       problems.push(`${purchaseId} is ${isStuck ? '' : 'not '}stuck in its row, and its events say otherwise`);
   }
   return problems;
@@ -87,7 +93,8 @@ export function missingAtRest(
       if (heard.state !== state) problems.push(`${receiver}: ${purchaseId} is in ${state}, it was told ${heard.state}`);
       else if (world.facts.limits.has(state) && heard.stuckSince === null)
         problems.push(`${receiver}: ${purchaseId} waits in ${state}, and it was not told that it is stuck`);
-      if (heard.owed !== null) problems.push(`${receiver}: ${purchaseId} recovered, and it was not told`);
+      if (heard.owed !== null && !isStopped(world.facts.excuses, purchaseId))
+        problems.push(`${receiver}: ${purchaseId} recovered, and it was not told`);
     }
   }
   for (const receiver of world.receivers) {

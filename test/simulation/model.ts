@@ -150,7 +150,9 @@ export class Model {
     const { type, data } = event;
     const faults: string[] = [];
     const { owed } = heard;
-    if (owed !== null && type !== 'purchase.recovered') faults.push(`${type} came where its recovery was to be told`);
+    const wasStopped = isStopped(this.#facts.excuses, data.purchaseId!);
+    if (owed !== null && type !== 'purchase.recovered' && !wasStopped)
+      faults.push(`${type} came where its recovery was to be told`);
     heard.owed = null;
     heard.sequence = data.sequence!;
     if (type === 'purchase.state_changed') faults.push(...this.#move(heard, data));
@@ -219,7 +221,9 @@ export class Model {
     const faults: string[] = [];
     const state = number(data.state)!;
     const [since, stuckSince] = [`${data.stateSince}`, `${data.stuckSince}`];
-    if (heard.stuckSince !== null) faults.push(`it is stuck in ${state} for the second time of one stay`);
+    // Who was stopped is stuck no more, and may be taken up.
+    if (heard.stuckSince !== null && !isStopped(excuses, data.purchaseId!))
+      faults.push(`it is stuck in ${state} for the second time of one stay`);
     if (state !== heard.state || (since !== heard.since && !this.#mayMoveTimes()))
       faults.push(`it is stuck in ${state} since ${since}, and was seen in ${heard.state} since ${heard.since}`);
     heard.stuckSince = stuckSince;
@@ -235,6 +239,10 @@ export class Model {
     return faults;
   }
 }
+
+/** Whether somebody wanted a purchase stopped. */
+export const isStopped = (excuses: readonly Excuse[], purchaseId: string): boolean =>
+  excuses.some((each) => each.kind === 'stopped' && each.purchaseId === purchaseId);
 
 /** Time between two moments that counts towards no limit, as far as polls show it. */
 function blindTime(excuses: readonly Excuse[], from: number, to: number): number {
