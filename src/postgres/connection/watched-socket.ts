@@ -6,6 +6,7 @@
 
 import { connect as dial, Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import postgres from 'postgres';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { noteCertificate } from '../../runtime/http/certificates.ts';
 import { monotonic, startImmediate, startInterval, startTimer } from '../../runtime/time.ts';
@@ -216,6 +217,10 @@ function watch(socket: Socket, answerWithin: Milliseconds, onSilence: () => void
  * The end waits until the bytes of that query are thrown away: the driver would keep them, and write nothing on its next
  * connection. Failures after that are dropped. An end without a failure gets one, once the session has begun: in a transaction
  * the driver writes `rollback` when its statement fails, and would end the process if the socket had ended before that.
+ *
+ * A server that refuses a session (it starts up, it has no connection left) answers so and closes. Where the last connection ended
+ * during a query, the driver takes that for an answer to the query of then, rejects nothing, and dials again without a rest for as
+ * long as the server refuses. So the refusal fails the socket.
  */
 function refuseLatecomers(socket: Socket): void {
   let failure: Error | null = null;
@@ -232,7 +237,10 @@ function refuseLatecomers(socket: Socket): void {
       // The driver does not listen yet, or the end brings the failure: an encrypted socket may fail after its end began.
       if (isEnding || socket.listenerCount('error') === 0) return true;
     }
-    if (event === 'data') hasBegun ||= isReady(values[0] as Buffer);
+    if (event === 'data' && !hasBegun) {
+      hasBegun = isReady(values[0] as Buffer);
+      failRefused(socket, values[0] as Buffer);
+    }
     if (event !== 'close') return emit(event, ...values);
     if (failure === null && hasBegun) {
       failure = Object.assign(new Error('the server closed the connection'), { code: 'CONNECTION_CLOSED' });
@@ -242,6 +250,16 @@ function refuseLatecomers(socket: Socket): void {
     startImmediate(() => startImmediate(() => end(values)));
     return true;
   }) as typeof socket.emit;
+}
+
+/** The answer that refuses a session: severity, SQLSTATE, message. Nothing else that comes before a session holds these. */
+const REFUSAL = /[SV](?:FATAL|PANIC)\0(?:V[A-Z]+\0)?C(\w{5})\0M([^\0]+)/;
+
+/** Fails a socket on which the server refuses a session. */
+function failRefused(socket: Socket, chunk: Buffer): void {
+  const [, code, message] = REFUSAL.exec(chunk.toString()) ?? [];
+  // Where the driver takes the answer as it is meant, the driver's own error comes first.
+  if (code !== undefined) process.nextTick(() => socket.destroy(new postgres.PostgresError({ code, message } as never)));
 }
 
 /** Whether what the server sent ends with `ReadyForQuery`: a letter, four bytes of length, and the state of the session. */
