@@ -191,6 +191,6 @@ comment on column purchase_watch_internal.delivery_hour_changes.bucket is 'As in
 comment on column purchase_watch_internal.delivery_hour_changes.delivered is 'As in delivery_hours.';
 
 create function purchase_watch_internal.took_bucket(took_ms integer) returns smallint language sql immutable parallel safe as $$
-  select case when took_ms < 10 then 0 else least(1 + floor(log(2, took_ms / 10.0) * 4), 60) end::smallint
+  select case when took_ms < 10 then 0 else least(1 + floor(ln(took_ms::float8 / 10) / ln(2::float8) * 4), 60) end::smallint
 $$;
 comment on function purchase_watch_internal.took_bucket is 'The bucket of a time in delivery_hours.';
