@@ -34,6 +34,9 @@ create table purchase_watch_internal.outcome_slices (
   unique nulls not distinct (site, method, country, currency)
 );
 comment on table purchase_watch_internal.outcome_slices is 'The slices of each site that are kept apart, the first 64 that came; all others are counted together as *.';
+comment on column purchase_watch_internal.outcome_slices.method is 'As in outcomes.';
+comment on column purchase_watch_internal.outcome_slices.country is 'As in outcomes.';
+comment on column purchase_watch_internal.outcome_slices.currency is 'As in outcomes.';
 
 create table purchase_watch_internal.outcome_hours (
   hour timestamptz not null,
@@ -50,6 +53,13 @@ create table purchase_watch_internal.outcome_hours (
   unique nulls not distinct (site, hour, way, was_stuck, outcome, method, country, currency)
 );
 comment on table purchase_watch_internal.outcome_hours is 'How many purchases ended how, by hour. Holds nothing of a person, and outlives the purchases.';
+comment on column purchase_watch_internal.outcome_hours.hour is 'As in outcomes.';
+comment on column purchase_watch_internal.outcome_hours.way is 'As in outcomes.';
+comment on column purchase_watch_internal.outcome_hours.was_stuck is 'As in outcomes.';
+comment on column purchase_watch_internal.outcome_hours.outcome is 'As in outcomes.';
+comment on column purchase_watch_internal.outcome_hours.method is 'As in outcomes.';
+comment on column purchase_watch_internal.outcome_hours.country is 'As in outcomes.';
+comment on column purchase_watch_internal.outcome_hours.currency is 'As in outcomes.';
 comment on column purchase_watch_internal.outcome_hours.customers is 'How many purchases, those deleted since too.';
 comment on column purchase_watch_internal.outcome_hours.gone is 'How many of them were deleted since.';
 comment on column purchase_watch_internal.outcome_hours.amount is 'The sum of their stored amounts.';
@@ -63,6 +73,9 @@ create table purchase_watch_internal.waited_hours (
   primary key (site, hour, way, bucket)
 );
 comment on table purchase_watch_internal.waited_hours is 'How long purchases that reached a final state had waited in the state before, by the hour of outcome_hours.';
+comment on column purchase_watch_internal.waited_hours.hour is 'As in outcomes.';
+comment on column purchase_watch_internal.waited_hours.way is 'As in outcomes.';
+comment on column purchase_watch_internal.waited_hours.customers is 'How many purchases.';
 comment on column purchase_watch_internal.waited_hours.bucket is 'The bucket of src/domain/stays/dwell.ts.';
 
 -- Like count_changes: a transaction that ends a purchase only appends here.
@@ -82,6 +95,13 @@ create table purchase_watch_internal.outcomes_gone (
   currency text
 );
 comment on table purchase_watch_internal.outcomes_gone is 'Counted purchases that were deleted, until the counts of the deleted are folded.';
+comment on column purchase_watch_internal.outcomes_gone.hour is 'As in outcomes.';
+comment on column purchase_watch_internal.outcomes_gone.way is 'As in outcomes.';
+comment on column purchase_watch_internal.outcomes_gone.was_stuck is 'As in outcomes.';
+comment on column purchase_watch_internal.outcomes_gone.outcome is 'As in outcomes.';
+comment on column purchase_watch_internal.outcomes_gone.method is 'As in outcomes.';
+comment on column purchase_watch_internal.outcomes_gone.country is 'As in outcomes.';
+comment on column purchase_watch_internal.outcomes_gone.currency is 'As in outcomes.';
 
 create table purchase_watch_internal.outcome_folds (
   only_row boolean primary key default true check (only_row),
@@ -90,6 +110,7 @@ create table purchase_watch_internal.outcome_folds (
 ) with (fillfactor = 50);
 insert into purchase_watch_internal.outcome_folds (number, filled_to) values (0, 0);
 comment on table purchase_watch_internal.outcome_folds is 'How often outcomes were folded. Two foldings never begin from the same number, so none counts a purchase that another one counts.';
+comment on column purchase_watch_internal.outcome_folds.number is 'Raised with each folding.';
 comment on column purchase_watch_internal.outcome_folds.filled_to is 'Up to which row of purchases upkeep has looked for purchases that ended before this version; null: no more are to be looked at.';
 comment on column purchase_watch_internal.outcome_folds.only_row is 'Keeps the table at one row.';
 
@@ -148,6 +169,8 @@ create table purchase_watch_internal.delivery_hours (
   primary key (subscriber, hour, delivered, status_class, bucket)
 );
 comment on table purchase_watch_internal.delivery_hours is 'Attempts of deliveries by hour; true together with delivery_hour_changes.';
+comment on column purchase_watch_internal.delivery_hours.hour is 'The begin of the hour.';
+comment on column purchase_watch_internal.delivery_hours.attempts is 'How many attempts.';
 comment on column purchase_watch_internal.delivery_hours.status_class is 'The first digit of the answer''s status; 0: no answer came.';
 comment on column purchase_watch_internal.delivery_hours.bucket is 'How long the attempts took, in a bucket: 0 below 10 ms, and four for each doubling from there.';
 comment on column purchase_watch_internal.delivery_hours.delivered is 'The receiver took the event.';
@@ -161,8 +184,13 @@ create table purchase_watch_internal.delivery_hour_changes (
   delivered boolean not null
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0);
 comment on table purchase_watch_internal.delivery_hour_changes is 'What has to be added to delivery_hours; folded into it every few seconds.';
+comment on column purchase_watch_internal.delivery_hour_changes.hour is 'As in delivery_hours.';
+comment on column purchase_watch_internal.delivery_hour_changes.attempts is 'How many attempts one statement wrote.';
+comment on column purchase_watch_internal.delivery_hour_changes.status_class is 'As in delivery_hours.';
+comment on column purchase_watch_internal.delivery_hour_changes.bucket is 'As in delivery_hours.';
+comment on column purchase_watch_internal.delivery_hour_changes.delivered is 'As in delivery_hours.';
 
 create function purchase_watch_internal.took_bucket(took_ms integer) returns smallint language sql immutable parallel safe as $$
-  select case when took_ms < 10 then 0 else least(1 + floor(log(2, took_ms / 10.0) * 4), 60) end::smallint
+  select case when took_ms < 10 then 0 else least(1 + floor(ln(took_ms::float8 / 10) / ln(2::float8) * 4), 60) end::smallint
 $$;
 comment on function purchase_watch_internal.took_bucket is 'The bucket of a time in delivery_hours.';

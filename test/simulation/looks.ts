@@ -74,7 +74,7 @@ export function watchBlindness(world: World): void {
   const look = (): void => {
     const now = scheduler.begin + scheduler.now;
     const counters = scheduler.in(world.outside.place, () => world.outside.simulator.control.counters());
-    if (counters.overlapping.length > overlapping && isCalm(ofServiceCalls(world.excuses), now - WATCHED_EVERY, now))
+    if (counters.overlapping.length > overlapping && isCalm(ofServiceCalls(world.excuses), now - SPOILT_CALL, now, 'spoiled'))
       world.problems.push(
         `${Math.round(scheduler.now / 1_000)} s: two calls at once about ${counters.overlapping.slice(overlapping).join()}`,
       );
@@ -89,6 +89,9 @@ export function watchBlindness(world: World): void {
   };
   look();
 }
+
+/** A call that the daemon gave up is open at the service for as long as its body goes out. */
+const SPOILT_CALL = MINUTE;
 
 /** Disturbances that may leave a call on its way beside another about the same purchase. */
 const ofServiceCalls = (excuses: readonly Excuse[]): Excuse[] =>

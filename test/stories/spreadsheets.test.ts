@@ -175,7 +175,7 @@ describe('refused as a whole, with the line and the cure', () => {
 describe('refused line after line', () => {
   test.each<[string, string, string]>([
     ['a rounded number', '1.23E+15', 'is a number that a spreadsheet rounded'],
-    ['a rounded number of other countries', '1,23E+15', 'separator of columns'],
+    ['a rounded number of other countries', '1,23E+15', 'is a number that a spreadsheet rounded'],
     ['an error of a spreadsheet', '#N/A', 'is what a spreadsheet shows in the place of a value'],
     ['another error', '#REF!', 'is what a spreadsheet shows in the place of a value'],
     ['curved quotation marks', '“x1”', 'begins or ends with a quotation mark'],

@@ -28,7 +28,7 @@ const sliced = (sql: Queries, field: string): Fragment =>
 
 /** SQL: the bucket of src/domain/stays/dwell.ts of a number of seconds. */
 const bucketOf = (sql: Queries, seconds: Fragment): Fragment =>
-  sql`case when ${seconds} < 1 then 0 else least(1 + floor(log(2, ${seconds}) * ${PER_DOUBLING}), ${LAST_BUCKET}) end::smallint`;
+  sql`case when ${seconds} < 1 then 0 else least(1 + floor(ln(${seconds}) / ln(2::float8) * ${PER_DOUBLING}::float8), ${LAST_BUCKET}::float8) end::smallint`;
 
 /**
  * SQL: rows `(purchase, hour, way, waited, was_stuck, outcome, site, method, country, currency, amount)` of the purchases whose ids a
@@ -36,7 +36,7 @@ const bucketOf = (sql: Queries, seconds: Fragment): Fragment =>
  */
 export const outcomesOf = (sql: Queries): Fragment => sql`
     select p.id as purchase, date_bin('1 hour', coalesce(f.not_after, p.ended_at, p.state_since, p.registered_at), 'epoch') as hour,
-      w.to_state as way, ${bucketOf(sql, sql`extract(epoch from f.not_after - w.not_after)`)} as waited,
+      w.to_state as way, ${bucketOf(sql, sql`extract(epoch from f.not_after - w.not_after)::float8`)} as waited,
       exists (select from purchase_watch_internal.events e where e.purchase = p.id and e.type = 'purchase.stuck') as was_stuck,
       case
         when p.status in ('expired', 'stopped') then 'open'

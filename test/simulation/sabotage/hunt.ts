@@ -39,12 +39,16 @@ function copyOf(guard: Guard | null): string {
 /** Runs the worlds of these seeds, without the guard where one is given, in one process, up to the first one with a problem. */
 export async function runWithout(guard: Guard | null, [first, last]: readonly [number, number]): Promise<Worlds> {
   const folder = copyOf(guard);
-  const child = spawn(process.execPath, [join(folder, 'test/simulation/run.ts'), `${first}..${last}`], {
+  const child = spawn(process.execPath, [join(folder, 'test/simulation/run.ts'), `${first}..${last}`, '--json'], {
+    detached: true,
     env: { PATH: process.env.PATH, TMPDIR: join(folder, 'tmp') },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  const end = (): boolean => child.kill('SIGKILL');
+  // The worlds run in a child of that process.
+  const end = (): void => {
+    if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, 'SIGKILL');
+  };
   const leave = (): void => {
     end();
     rmSync(folder, { recursive: true, force: true });
