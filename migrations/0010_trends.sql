@@ -123,7 +123,7 @@ end $$;
 comment on function purchase_watch_internal.note_outcome is 'Trigger: has the outcome of a purchase counted, or counted otherwise.';
 create trigger note_outcome after update on purchase_watch.purchases for each row
 when ((old.status <> new.status and (old.status not in ('watching', 'unreadable') or new.status not in ('watching', 'unreadable')))
-  or (new.status = 'settled' and old.state is distinct from new.state))
+  or (new.status not in ('watching', 'unreadable') and (old.state is distinct from new.state or old.sequence <> new.sequence)))
 execute function purchase_watch_internal.note_outcome();
 
 create function purchase_watch_internal.note_outcome_details() returns trigger language plpgsql

@@ -129,6 +129,14 @@ describe('what became of it later', () => {
     expect((await hours())[0]!.minute).toBeCloseTo(-20, 0);
   });
 
+  test('a poll that was asked for after it was stopped moves the count to the state that it shows', async () => {
+    const id = await lived({ states: [BEING_PROCESSED], status: 'stopped' });
+    await foldOutcomes(sql);
+    await moves(id, { state: CARD, at: 3 });
+    await foldOutcomes(sql);
+    expect(await short()).toEqual([`1 open ${CARD} 0`]);
+  });
+
   test('several attempts of one order are one customer', async () => {
     await lived({ reference: 'ORD-1', states: [CARD, ERROR] });
     await foldOutcomes(sql);
