@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createApp } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
-import type { Variation } from './act.ts';
+import type { Variation } from './acts/act.ts';
 import type { SimSocket } from './world/network.ts';
 import type { Shell } from './world/process.ts';
 import { type Place, place } from './world/time.ts';

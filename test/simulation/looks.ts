@@ -1,5 +1,5 @@
 /** What the model is given of a world to judge. */
-import { type Act, MINUTE } from './act.ts';
+import { type Act, MINUTE } from './acts/act.ts';
 import type { Excuse, Facts, Truth } from './model.ts';
 import { isCalm } from './model-calm.ts';
 import { disagreements, missingAtRest, type Row, type Stored } from './model-rest.ts';

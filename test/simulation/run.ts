@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { type Plan, planOf } from './plan.ts';
+import { type Plan, planOf } from './acts/plan.ts';
 import { type Report, runAlone, runTasks, type Task } from './prove/processes.ts';
 import { shrink } from './prove/shrink.ts';
 import { storyOf } from './prove/story.ts';

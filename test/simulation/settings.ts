@@ -1,5 +1,5 @@
 /** The settings that the daemons of a world have. */
-import type { Variation } from './act.ts';
+import type { Variation } from './acts/act.ts';
 import { type Outside, SECRET } from './outside.ts';
 
 /** The ceiling of calls a second at each site, over all daemons together. */

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Plan } from '../plan.ts';
+import type { Plan } from '../acts/plan.ts';
 import type { Outcome } from '../world.ts';
 
 export interface Task {

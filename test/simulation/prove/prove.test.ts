@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type Plan, planOf } from '../plan.ts';
+import { type Plan, planOf } from '../acts/plan.ts';
 import { shrink } from './shrink.ts';
 import { storyOf } from './story.ts';
 

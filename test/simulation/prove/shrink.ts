@@ -1,5 +1,5 @@
 /** Makes a plan that fails as short as it can be while it still fails. */
-import type { Plan } from '../plan.ts';
+import type { Plan } from '../acts/plan.ts';
 
 export interface Shrinking {
   /** Whether the world of a plan breaks the same promise. */

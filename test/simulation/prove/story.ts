@@ -1,5 +1,5 @@
 /** Tells a plan in sentences. */
-import type { Plan } from '../plan.ts';
+import type { Plan } from '../acts/plan.ts';
 
 /** An act as its JSON has it: the kinds of acts grow, and one that has no sentence here is told by its fields. */
 type Fields = Readonly<Record<string, unknown>> & { readonly at: number; readonly does: string };

@@ -1,5 +1,5 @@
 /** Adds up what worlds did, for people. */
-import type { Plan } from '../plan.ts';
+import type { Plan } from '../acts/plan.ts';
 import type { Report } from './processes.ts';
 
 export interface Total {

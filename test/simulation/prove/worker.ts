@@ -3,7 +3,7 @@
  * while no world runs, because nothing but its plan may decide what happens in a world.
  */
 import { readSync, writeFileSync, writeSync } from 'node:fs';
-import { planOf } from '../plan.ts';
+import { planOf } from '../acts/plan.ts';
 import { enclose } from '../world/process.ts';
 import { warmed } from '../world/snapshot.ts';
 import type { Report, Task } from './processes.ts';

@@ -1,6 +1,7 @@
 /** Shops that register purchases, and do it again where that failed. */
+
+import type { World } from '../world.ts';
 import type { Act } from './act.ts';
-import type { World } from './world.ts';
 
 /** A shop tries again after so many milliseconds. */
 const AGAIN_AFTER = 10_000;

@@ -1,10 +1,10 @@
 /** Has the acts of a plan happen. */
-import { connect } from '../../src/postgres/connection/database.ts';
+import { connect } from '../../../src/postgres/connection/database.ts';
+import { excuse } from '../looks.ts';
+import type { World } from '../world.ts';
 import type { Act } from './act.ts';
-import { excuse } from './looks.ts';
 import { ask } from './people.ts';
 import { register, registerAgain } from './registering.ts';
-import type { World } from './world.ts';
 
 /** Begins an act; what lasts for a while ends by itself. */
 export function begin(world: World, act: Act): void {

@@ -1,8 +1,9 @@
 /** What people and shops do by the API at any moment. */
+
+import type { Excuse } from '../model.ts';
+import type { World } from '../world.ts';
 import type { Act } from './act.ts';
-import type { Excuse } from './model.ts';
 import { registerAgain } from './registering.ts';
-import type { World } from './world.ts';
 
 /** A call without an answer is repeated so often, after so many milliseconds. */
 const TRIES = 5;

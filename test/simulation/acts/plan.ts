@@ -1,7 +1,8 @@
 /** What happens in a world, drawn from its seed before anything runs, so that a world that fails can be made shorter act by act. */
+
+import { createRandom } from '../world/random.ts';
 import { type Act, LIVES, MINUTE } from './act.ts';
 import { drawActs } from './draws.ts';
-import { createRandom } from './world/random.ts';
 
 export interface Plan {
   readonly seed: number;

@@ -1,4 +1,6 @@
 /** The acts of a plan, drawn by their weights. */
+
+import type { Random } from '../world/random.ts';
 import {
   type Act,
   CONNECTION_ERRORS,
@@ -11,7 +13,6 @@ import {
   STATEMENT_ERRORS,
   type Variation,
 } from './act.ts';
-import type { Random } from './world/random.ts';
 
 interface Frame {
   readonly daemons: number;
