@@ -1,5 +1,5 @@
 /** What people may be told, and must have been told at rest: from the contract, "Slack", and docs/alerts.md. */
-import { type Facts, type Got, type Model, stayOf } from './model.ts';
+import { type Excuse, type Facts, type Got, has, type Model, stayOf } from './model.ts';
 import type { Row } from './model-rest.ts';
 
 /** A message as Slack shows it. */
@@ -63,17 +63,16 @@ export class People {
     else if ('incidentId' in data) this.#incident(type, data as never, wrong);
   }
 
+  readonly #has = (kind: Excuse['kind']): boolean => has(this.#facts.excuses, kind);
   /** Whether the database lost of what it had people told. */
-  readonly #isForgetful = (): boolean => this.#facts.excuses.some(({ kind }) => kind === 'went back' || kind === 'erased');
-  /** Whether alerts were withheld. */
-  readonly #isSilenced = (): boolean => this.#facts.excuses.some(({ kind }) => kind === 'silenced');
+  readonly #isForgetful = (): boolean => this.#has('went back') || this.#has('erased');
 
   #incident(type: string, { incidentId, kind, parts = [] }: IncidentData, wrong: (fault: string) => void): void {
     const known = this.incidents.get(incidentId);
     if (type === 'incident.opened') {
       if (known !== undefined) wrong(`opens ${incidentId} for the second time`);
       this.incidents.set(incidentId, { kind, isOpen: true, states: parts.map(({ state }) => state.value) });
-      if (kind === 'unreachable' && !this.#facts.excuses.some((each) => each.kind === 'spoiled' || each.kind === 'blind'))
+      if (kind === 'unreachable' && !this.#has('spoiled') && !this.#has('blind'))
         wrong(`opens ${incidentId}, and the service answered always`);
       return;
     }
@@ -136,7 +135,7 @@ export class People {
     for (const [id, { kind }] of this.incidents)
       if (kind === 'stuck' && this.#model.stuck.size < 2)
         problems.push(`people: ${id} opened, and ${this.#model.stuck.size} were ever stuck`);
-    if (this.#isSilenced()) return problems;
+    if (this.#has('silenced')) return problems;
     const isAlarmed = [...this.incidents.values()].some(({ kind, isOpen }) => kind === 'stuck' && isOpen);
     const stuck = rows.filter(({ isStuck }) => isStuck);
     const keys = new Set(stuck.map(({ purchaseId, since }) => stayOf(this.#facts, purchaseId, since)));

@@ -1,5 +1,5 @@
 /** What must hold between the database, the receivers and the service: at any moment, and when everything is at rest. */
-import { eventsOf, type Facts, FINAL, isStopped, type Model, type Truth } from './model.ts';
+import { eventsOf, type Facts, FINAL, has, type Model, type Truth } from './model.ts';
 
 /** An event as the database has it, in the order in which events were made. */
 export interface Stored {
@@ -29,17 +29,14 @@ export function disagreements(
 ): string[] {
   const problems: string[] = [];
   const bodies = new Map(stored.map(({ id, body }) => [id, body]));
-  const wentBack = excuses.some(({ kind }) => kind === 'went back');
-  const erased = new Set(excuses.flatMap((each) => (each.kind === 'erased' ? [each.purchaseId] : [])));
-  const isErased = (body: string): boolean => {
-    const { purchaseId } = (JSON.parse(body) as { data: { purchaseId?: string } }).data;
-    // What tells of no purchase may name it in its texts.
-    return purchaseId === undefined || erased.has(purchaseId);
-  };
+  const wentBack = has(excuses, 'went back');
+  // What tells of no purchase may name an erased one in its texts.
+  const isErased = (body: string): boolean =>
+    has(excuses, 'erased', (JSON.parse(body) as { data: { purchaseId?: string } }).data.purchaseId);
   for (const [receiver, events] of taken)
     for (const [id, body] of events) {
       const kept = bodies.get(id);
-      if (kept === body || (erased.size > 0 && isErased(body))) continue;
+      if (kept === body || isErased(body)) continue;
       if (kept !== undefined) problems.push(`${receiver}: ${id} came with other bytes than are stored`);
       // What is said of a database that cannot be written is stored later.
       else if (!wentBack && !people.has(id)) problems.push(`${receiver}: ${id} came, and is not stored`);
@@ -56,7 +53,7 @@ export function disagreements(
   for (const { purchaseId, state, isStuck, status } of rows) {
     const told = last.get(purchaseId) ?? { state: null, isStuck: false };
     if (told.state !== state) problems.push(`${purchaseId} is in ${state} (${status}), and its last event says ${told.state}`);
-    if (told.isStuck !== isStuck && status === 'watching' && !isStopped(excuses, purchaseId))
+    if (told.isStuck !== isStuck && status === 'watching' && !has(excuses, 'stopped', purchaseId))
       problems.push(`${purchaseId} is ${isStuck ? '' : 'not '}stuck in its row, and its events say otherwise`);
   }
   return problems;
@@ -70,7 +67,6 @@ export function missingAtRest(
   world: { receivers: readonly string[]; registered: readonly Truth[]; facts: Facts },
 ): string[] {
   const problems: string[] = [];
-  const mayLack = world.facts.excuses.some(({ kind }) => kind === 'went back');
   const byId = new Map(rows.map((row) => [row.purchaseId, row]));
   for (const { purchaseId, history } of world.registered) {
     const row = byId.get(purchaseId);
@@ -81,19 +77,18 @@ export function missingAtRest(
       problems.push(`${purchaseId} waits in ${state} since ${at}: not stuck yet`);
     for (const receiver of world.receivers) {
       const heard = model.heardOf(receiver, purchaseId);
-      if (mayLack) {
+      if (has(world.facts.excuses, 'went back')) {
         // What was under way when the database went back may come last.
         const events = eventsOf(model.taken.get(receiver) ?? new Map(), purchaseId);
-        if (!events.some(({ data }) => (data.to as { value: number } | undefined)?.value === state))
-          problems.push(`${receiver}: ${purchaseId} is in ${state}, and it was never told`);
-        else if (world.facts.limits.has(state) && !events.some(({ type }) => type === 'purchase.stuck'))
-          problems.push(`${receiver}: ${purchaseId} waits in ${state}, and it was never told that it is stuck`);
+        const isStuckTold = !world.facts.limits.has(state) || events.some(({ type }) => type === 'purchase.stuck');
+        if (!isStuckTold || !events.some(({ data }) => (data.to as { value: number } | undefined)?.value === state))
+          problems.push(`${receiver}: ${purchaseId} waits or ended in ${state}, and it was never told so`);
         continue;
       }
       if (heard.state !== state) problems.push(`${receiver}: ${purchaseId} is in ${state}, it was told ${heard.state}`);
       else if (world.facts.limits.has(state) && heard.stuckSince === null)
         problems.push(`${receiver}: ${purchaseId} waits in ${state}, and it was not told that it is stuck`);
-      if (heard.owed !== null && !isStopped(world.facts.excuses, purchaseId))
+      if (heard.owed !== null && !has(world.facts.excuses, 'stopped', purchaseId))
         problems.push(`${receiver}: ${purchaseId} recovered, and it was not told`);
     }
   }
@@ -101,7 +96,7 @@ export function missingAtRest(
     const taken = model.taken.get(receiver);
     // A test goes to one receiver.
     for (const { id, type } of stored)
-      if (!type.startsWith('incident.') && type !== 'subscriber.test' && !taken?.has(id))
+      if (!/^(incident\.|subscriber\.test)/.test(type) && !taken?.has(id))
         problems.push(`${receiver}: ${id} (${type}) never came`);
   }
   return problems;

@@ -41,7 +41,7 @@ export type Excuse =
 export interface Facts {
   /** The time in a state after which a purchase is stuck. */
   readonly limits: ReadonlyMap<number, number>;
-  /** By how much a moment that the product writes may be off: what messages need through the network; infinite where a clock steps. */
+  /** By how much a moment that the product writes may be off: what messages need through the network; infinite where a clock steps, as the product moves times then. */
   readonly blur: number;
   readonly excuses: readonly Excuse[];
   readonly truth: (purchaseId: string) => Truth | null;
@@ -72,7 +72,6 @@ export interface Heard {
 interface Event {
   readonly id: string;
   readonly type: string;
-  readonly timestamp: string;
   readonly data: Readonly<Record<string, unknown>> & { readonly purchaseId?: string; readonly sequence?: number };
 }
 
@@ -104,7 +103,7 @@ export class Model {
     const event = JSON.parse(body) as Event;
     const { purchaseId, sequence } = event.data;
     if (event.id !== id) wrong(`names itself ${event.id}`);
-    if ((this.#bodies.get(id) ?? body) !== body && !this.#isErased(purchaseId)) wrong('came with two bodies');
+    if ((this.#bodies.get(id) ?? body) !== body && !this.#has('erased', purchaseId)) wrong('came with two bodies');
     this.#bodies.set(id, body);
     if (event.type === 'purchase.stuck') this.stuck.add(stayOf(this.#facts, purchaseId!, `${event.data.stateSince}`));
     const taken = mapIn(this.taken, receiver);
@@ -136,22 +135,16 @@ export class Model {
     return heard;
   }
 
-  readonly #isErased = (purchaseId: string | undefined): boolean =>
-    this.#facts.excuses.some(
-      // What tells of no purchase may name it in its texts.
-      (each) => each.kind === 'erased' && (each.purchaseId === purchaseId || purchaseId === undefined),
-    );
+  readonly #has = (kind: Excuse['kind'], purchaseId?: string): boolean => has(this.#facts.excuses, kind, purchaseId);
   /** Whether the database may lack events that were sent, so that a number may come again. */
-  readonly #mayBeginAgain = (purchaseId: string): boolean =>
-    this.#isErased(purchaseId) || this.#facts.excuses.some(({ kind }) => kind === 'went back');
+  readonly #mayBeginAgain = (purchaseId: string): boolean => this.#has('erased', purchaseId) || this.#has('went back');
 
   /** Moves on to an event, and answers what is wrong with it. */
   #follow(heard: Heard, event: Event): string[] {
     const { type, data } = event;
     const faults: string[] = [];
     const { owed } = heard;
-    const wasStopped = isStopped(this.#facts.excuses, data.purchaseId!);
-    if (owed !== null && type !== 'purchase.recovered' && !wasStopped)
+    if (owed !== null && type !== 'purchase.recovered' && !this.#has('stopped', data.purchaseId))
       faults.push(`${type} came where its recovery was to be told`);
     heard.owed = null;
     heard.sequence = data.sequence!;
@@ -159,25 +152,21 @@ export class Model {
     else if (type === 'purchase.stuck') faults.push(...this.#stick(heard, data));
     else if (type === 'purchase.recovered') {
       if (owed === null) faults.push('it recovered and was not stuck');
-      else if (!this.#mayMoveTimes() && (owed.stateSince !== data.stateSince || owed.stuckSince !== data.stuckSince))
+      else if (Number.isFinite(this.#facts.blur) && (owed.stateSince !== data.stateSince || owed.stuckSince !== data.stuckSince))
         faults.push('it recovered from another stay');
     } else if (type === 'purchase.unreadable' || type === 'purchase.readable') {
       if (heard.isReadable === (type === 'purchase.readable')) faults.push(`${type} came twice`);
       heard.isReadable = !heard.isReadable;
       if (number(data.state) !== heard.state) faults.push(`${type} says ${number(data.state)}, it was in ${heard.state}`);
-      if (!this.#facts.excuses.some(({ kind }) => kind === 'spoiled')) faults.push(`${type} came, and every answer was good`);
+      if (!this.#has('spoiled')) faults.push(`${type} came, and every answer was good`);
     }
     return faults;
   }
 
-  /** Whether the times of a stay may be moved, as they are after the database's clock was set back. */
-  readonly #mayMoveTimes = (): boolean => !Number.isFinite(this.#facts.blur);
-
   /** Takes an event of a purchase that may begin again: a change follows any earlier one that ended where it begins. */
   #goOn(heard: Heard, { type, data }: Event, taken: ReadonlyMap<string, string>): string[] {
-    heard.sequence = data.sequence!;
-    heard.stuckSince = type === 'purchase.stuck' ? `${data.stuckSince}` : null;
-    heard.owed = null;
+    const stuckSince = type === 'purchase.stuck' ? data.stuckSince : null;
+    Object.assign(heard, { sequence: data.sequence, stuckSince, owed: null });
     if (type !== 'purchase.state_changed') return [];
     const [from, to] = [number(data.from), number(data.to)!];
     Object.assign(heard, { state: to, since: data.notAfter });
@@ -222,16 +211,16 @@ export class Model {
     const state = number(data.state)!;
     const [since, stuckSince] = [`${data.stateSince}`, `${data.stuckSince}`];
     // Who was stopped is stuck no more, and may be taken up.
-    if (heard.stuckSince !== null && !isStopped(excuses, data.purchaseId!))
+    if (heard.stuckSince !== null && !this.#has('stopped', data.purchaseId))
       faults.push(`it is stuck in ${state} for the second time of one stay`);
-    if (state !== heard.state || (since !== heard.since && !this.#mayMoveTimes()))
+    if (state !== heard.state || (since !== heard.since && Number.isFinite(blur)))
       faults.push(`it is stuck in ${state} since ${since}, and was seen in ${heard.state} since ${heard.since}`);
     heard.stuckSince = stuckSince;
     const limit = limits.get(state);
     if (limit === undefined) return [...faults, `it is stuck in ${state}, which has no limit`];
     const [began, told] = [Date.parse(since), Date.parse(stuckSince)];
     const excused = blindTime(excuses, began, told);
-    if (!this.#mayMoveTimes() && told < began + limit + excused)
+    if (Number.isFinite(blur) && told < began + limit + excused)
       faults.push(`it is stuck in ${state} after ${told - began} ms, ${excused} of them excused; the limit is ${limit}`);
     const { history } = this.#facts.truth(data.purchaseId!) ?? { history: [] };
     const left = history[heard.place + 1]?.at ?? Number.POSITIVE_INFINITY;
@@ -240,9 +229,11 @@ export class Model {
   }
 }
 
-/** Whether somebody wanted a purchase stopped. */
-export const isStopped = (excuses: readonly Excuse[], purchaseId: string): boolean =>
-  excuses.some((each) => each.kind === 'stopped' && each.purchaseId === purchaseId);
+/** Whether something of a kind happened, to a purchase where one is given. */
+export const has = (excuses: readonly Excuse[], kind: Excuse['kind'], purchaseId?: string): boolean =>
+  excuses.some(
+    (each) => each.kind === kind && (purchaseId === undefined || ('purchaseId' in each && each.purchaseId === purchaseId)),
+  );
 
 /** Time between two moments that counts towards no limit, as far as polls show it. */
 function blindTime(excuses: readonly Excuse[], from: number, to: number): number {

@@ -1,5 +1,4 @@
 /** One world: daemons, database, service, receivers and shops in virtual time, acting out a plan and looked at by the model. */
-import { createHash } from 'node:crypto';
 import { connect } from '../../src/postgres/connection/database.ts';
 import { migrate } from '../../src/postgres/migrations/migrate.ts';
 import { MIGRATIONS } from '../../src/work.ts';
@@ -12,6 +11,7 @@ import { factsOf, missing, watchBlindness, wrong } from './looks.ts';
 import { type Excuse, type Facts, Model } from './model.ts';
 import { Calm } from './model-calm.ts';
 import { People } from './model-people.ts';
+import { type Outcome, outcomeOf } from './outcome.ts';
 import { Outside } from './outside.ts';
 import { wrongWords } from './own-words.ts';
 import { settingsOf } from './settings.ts';
@@ -22,20 +22,6 @@ import { type Place, place } from './world/time.ts';
 
 /** After everything is mended the world comes to rest within this. */
 const RESTS_WITHIN = 60 * MINUTE;
-
-export interface Outcome {
-  readonly problems: readonly string[];
-  /** Of all that was logged and received. */
-  readonly digest: string;
-  readonly figures: {
-    readonly statements: number;
-    readonly steps: number;
-    readonly purchases: number;
-    readonly requests: number;
-    readonly minutes: number;
-  };
-  readonly log: readonly string[];
-}
 
 /** A database with all tables and no rows. */
 export async function migrated(shell: Shell): Promise<Snapshot> {
@@ -62,7 +48,7 @@ export async function runWorld(shell: Shell, plan: Plan, snapshot: Snapshot): Pr
   await world.rest();
   await world.look();
   process.off('uncaughtException', ended).off('unhandledRejection', ended);
-  return world.outcome();
+  return outcomeOf(world);
 }
 
 export class World {
@@ -297,27 +283,5 @@ export class World {
     const at = Math.round(this.shell.scheduler.now / 1_000);
     if (!this.#noted.has(problem)) this.problems.push(`${at} s: ${problem}`);
     this.#noted.add(problem);
-  }
-
-  outcome(): Outcome {
-    const requests = [...this.outside.receivers, this.outside.pager].flatMap(({ got }) => got);
-    const { log } = this.daemons;
-    const digest = createHash('sha256')
-      .update(log.join(''))
-      .update(JSON.stringify([requests, this.outside.said]))
-      .digest('hex')
-      .slice(0, 16);
-    return {
-      problems: this.problems,
-      digest,
-      figures: {
-        statements: this.server.count,
-        steps: this.shell.scheduler.steps,
-        purchases: this.registered.size,
-        requests: requests.length,
-        minutes: Math.round(this.shell.scheduler.now / MINUTE),
-      },
-      log,
-    };
   }
 }

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Plan } from '../acts/plan.ts';
-import type { Outcome } from '../world.ts';
+import type { Outcome } from '../outcome.ts';
 
 export interface Task {
   readonly plan: Plan;
