@@ -37,6 +37,16 @@ const SENTENCES = new Map<string, (act: Fields) => string>([
     ({ of, by }) => `the clock of ${of === 'database' ? 'the database' : `daemon ${of}`} steps by ${duration(by)}`,
   ],
   ['loses calls', ({ share }) => `${percent(share)} of the API's answers get lost`],
+  ['loses notifications', () => 'notifications of the database get lost'],
+  ['stops watching', ({ purchase }) => `a shop stops purchase ${purchase}`],
+  ['erases', ({ purchase }) => `somebody has purchase ${purchase} erased`],
+  ['wavers', ({ purchase }) => `a shop polls, stops and takes up purchase ${purchase} again and again`],
+  ['silences', () => 'somebody silences everything for two minutes'],
+  ['acknowledges', () => 'somebody acknowledges what is open'],
+  ['resumes', () => 'somebody resumes all receivers'],
+  ['replays', ({ receiver }) => `receiver shop${receiver} gets the last hour again`],
+  ['tests', ({ receiver }) => `receiver shop${receiver} gets a test`],
+  ['retries deliveries', ({ receiver }) => `deliveries to receiver shop${receiver} are tried at once`],
   ['doubles calls', ({ share }) => `${percent(share)} of the calls of the API arrive twice`],
 ]);
 
