@@ -58,6 +58,8 @@ export class World {
   readonly outside: Outside;
   /** Of which a shop knows that they are registered; a call whose answer was lost may have registered others. */
   readonly registered = new Set<string>();
+  /** Which were registered ever. */
+  readonly #met = new Set<string>();
   /** Which a person had stopped, and no shop has taken up since. */
   readonly stopped = new Set<string>();
   /** Which a person wanted erased, or stopped without a word that it was done: nobody knows whether they are watched. */
@@ -167,7 +169,9 @@ export class World {
       if (era !== this.era) return;
       for (const id of ids)
         if (!this.stopped.has(id) && !this.untold.has(id)) {
-          if (!this.registered.has(id)) this.calm.registered(id, this.wall);
+          // One that is taken up again may stay in its state for long.
+          if (!this.#met.has(id)) this.calm.registered(id, this.wall);
+          this.#met.add(id);
           this.registered.add(id);
         }
     };
