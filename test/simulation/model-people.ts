@@ -71,7 +71,13 @@ export class People {
     const known = this.incidents.get(incidentId);
     if (type === 'incident.opened') {
       if (known !== undefined) wrong(`opens ${incidentId} for the second time`);
-      this.incidents.set(incidentId, { kind, isOpen: true, states: parts.map(({ state }) => state.value) });
+      const states = parts.map(({ state }) => state.value);
+      // From then on only the whole alerts people.
+      for (const [id, part] of this.incidents) {
+        const isPart = part.states.length < states.length && part.states.every((state) => states.includes(state));
+        if (isPart && part.isOpen && part.kind === kind) this.incidents.delete(id);
+      }
+      this.incidents.set(incidentId, { kind, isOpen: true, states });
       if (kind === 'unreachable' && !this.#has('spoiled') && !this.#has('blind'))
         wrong(`opens ${incidentId}, and the service answered always`);
       return;
