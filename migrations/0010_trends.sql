@@ -14,7 +14,6 @@ create table purchase_watch_internal.outcomes (
   country text,
   currency text
 );
-create index outcomes_of_hour on purchase_watch_internal.outcomes (site, hour);
 comment on table purchase_watch_internal.outcomes is 'How each purchase whose watching ended is counted in outcome_hours and waited_hours. Folding alone changes rows.';
 comment on column purchase_watch_internal.outcomes.hour is 'The begin of the hour in which a poll first showed a final state; of purchases that were given up or stopped, the hour of that.';
 comment on column purchase_watch_internal.outcomes.amount is 'The stored Price; null when it is not stored or no number.';

@@ -12,14 +12,14 @@ export const monotonic = (): Milliseconds => performance.now();
 /** The machine's clock, in epoch milliseconds. The database's clock decides what is due: `Clock.now`. */
 export const wall = (): Instant => Date.now();
 
-/** Runs an act once, after so many milliseconds. `clearTimeout` takes what this answers. */
+/** Starts a timer that calls `act` once, after `ms` milliseconds. `clearTimeout` stops the timer. */
 export const startTimer = (act: () => void, ms: Milliseconds): NodeJS.Timeout => setTimeout(act, ms);
 
-/** Runs an act every so many milliseconds. `clearInterval` takes what this answers. */
+/** Starts a timer that calls `act` every `every` milliseconds. `clearInterval` stops the timer. */
 export const startInterval = (act: () => void, every: Milliseconds): NodeJS.Timeout => setInterval(act, every);
 
-/** Runs an act once the event loop has served the sockets that are ready. */
+/** Calls `act` once the event loop has served the sockets that are ready. */
 export const startImmediate = (act: () => void): NodeJS.Immediate => setImmediate(act);
 
-/** Aborts after so many milliseconds, with a `TimeoutError`. */
+/** A signal that aborts after `ms` milliseconds, with a `TimeoutError`. */
 export const timeoutSignal = (ms: Milliseconds): AbortSignal => AbortSignal.timeout(ms);

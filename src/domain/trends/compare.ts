@@ -18,7 +18,7 @@ const BY_CHANCE = 0.01;
 export const shareOf = ({ customers, paid }: Share): number | null => (customers < FEWEST ? null : paid / customers);
 
 /**
- * Compares a share with one of before, by the test of two proportions (Wilson's pooled normal score). `looks` is how many such
+ * Compares a share with one of before, by the test of two proportions (z, with the pooled share). `looks` is how many such
  * comparisons are made together: each may then err more rarely (Bonferroni).
  */
 export function changeOf(now: Share, before: Share, looks = 1): ShareChange {
@@ -31,7 +31,7 @@ export function changeOf(now: Share, before: Share, looks = 1): ShareChange {
   return share > earlier ? 'better' : 'worse';
 }
 
-/** The chance of a value of the normal distribution at least so many standard deviations away from the mean (Abramowitz and Stegun 7.1.26). */
+/** How likely a normally distributed value is this many standard deviations or more from its mean, on either side. Formula 7.1.26 of Abramowitz and Stegun, Handbook of Mathematical Functions; its error is below 2e-7. */
 function bothTails(deviations: number): number {
   const x = deviations / Math.SQRT2;
   const t = 1 / (1 + 0.3275911 * x);

@@ -64,7 +64,7 @@ export interface Found {
 
 /** So many rows are looked at for a page at most: some 50 ms where they lie apart. */
 const MOST_LOOKED_AT = 2_000;
-/** So many rows of each range are looked at where the rows of several ranges are merged. */
+/** How many rows the statement reads of each range at most, where it merges the rows of several ranges. */
 const MOST_OF_EACH = 300;
 /** A part of the filter that so many pass at most is read whole. */
 const FEW = 3_000;

@@ -16,7 +16,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0007_requests.sql': '8b88d601cc8b49dd48fcefabff902ed80c354477ae8383251aba490246b4b554',
   '0008_views.sql': '0f1b8b71d135162d1c286fd80d1e6cb9fca1bee81a52fbafd63f4978efc285fe',
   '0009_roles.sql': '3300b2408cfe9de359b3081dff5f5565b4e01361075a09b3723b84b701634990',
-  '0010_trends.sql': '8c94cd7212a5bb76c4bade3f9a0248e973f905c6a450f01e81361a1252e09f3c',
+  '0010_trends.sql': '768a2f4f04e279c11d352b9ec0344394b8dbaf017e5b56a95e7c66ed26d101bd',
 };
 
 const hashOf = (name: string): string =>
