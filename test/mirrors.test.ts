@@ -25,7 +25,12 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'daemon/shards/ownership': ['daemon/shards/other-replicas'],
   'domain/deciding/repair': ['daemon/poller/repair'],
   'domain/events/contract': [
-    ...['domain/events/paid-twice-data', 'domain/events/people-event-types', 'domain/events/system-event-types'],
+    ...[
+      'domain/events/digest-data',
+      'domain/events/paid-twice-data',
+      'domain/events/people-event-types',
+      'domain/events/system-event-types',
+    ],
   ],
   'domain/explain/deliveries': ['domain/explain/held'],
   'domain/rehearsal/rehearsal': ['domain/rehearsal/rehearsed-checkouts'],

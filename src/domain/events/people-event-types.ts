@@ -10,6 +10,7 @@ import { CHECKOUT_OUTCOMES } from '../incidents/stuck-checkouts.ts';
 import type { IncidentKind } from '../incidents/symptom.ts';
 import { LIMIT_SOURCES } from '../stays/dwell.ts';
 import { parseExact } from '../values/exact-json.ts';
+import { digestData } from './digest-data.ts';
 import { amountText, count, listOf, orNull, quantity, readableState, share, time, word } from './fields.ts';
 import { paidTwiceData } from './paid-twice-data.ts';
 
@@ -150,52 +151,6 @@ const firstLookData = z.object({
   registered: orNull(count).describe('Purchases registered at the site.'),
   unseen: orNull(count).describe('Those of them that no poll has shown yet.'),
   since: orNull(time).describe('When the one came that has waited longest.'),
-});
-
-const digestIncident = z.object({
-  incidentId: z.string().catch(''),
-  kind: z.string().catch('stuck'),
-  states: listOf(readableState),
-  partOf: orNull(word).describe('The incident of several sites that it is part of.'),
-  openedAt: time,
-  endedAt: orNull(time),
-  count: count.catch(0),
-  peak: orNull(count),
-  owner: orNull(word),
-  cause: orNull(word),
-});
-
-const digestSite = z.object({
-  site: word.catch('a site'),
-  since: orNull(time),
-  incidents: listOf(digestIncident),
-  overdue: listOf(z.object({ state: readableState, count, since: orNull(time) })),
-  stays: listOf(
-    z.object({ state: readableState, entrants: count, overdue: count, share: orNull(share), usualShare: orNull(share) }),
-  ).describe('What became of stays, on the days (UTC) that ended since.'),
-  pace: listOf(
-    z.object({
-      state: readableState,
-      p95Ms: count,
-      usualP95Ms: orNull(count),
-      limitMs: orNull(count),
-      purchases: count.catch(0),
-    }),
-  ).describe('States in which the slow ones come near the limit.'),
-  unreadable: count.catch(0).describe('Purchases that the service no longer knew.'),
-  expired: count.catch(0).describe('Purchases that were given up.'),
-});
-
-const digestData = z.object({
-  kind: z.literal('digest').catch('digest'),
-  since: orNull(time),
-  until: orNull(time),
-  countedTo: orNull(count).describe('Up to which purchases and deliveries are counted.'),
-  sites: listOf(digestSite).describe('Sites with something to report.'),
-  quiet: listOf(word).describe('Names of the other sites.'),
-  subscribers: listOf(
-    z.object({ subscriber: word, givenUp: count.catch(0), parked: count.catch(0), off: z.boolean().catch(false) }),
-  ).describe('Subscribers that did not get everything.'),
 });
 
 const checkout = {
