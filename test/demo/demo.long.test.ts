@@ -4,16 +4,11 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connection/database.ts';
 import { startEmbedded } from '../../src/postgres/embedded/embedded.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/purchase-watch.mjs', import.meta.url));
-const DATA_DIR = mkdtempSync(join(tmpdir(), 'purchase-watch-demo-'));
-const DEMO_DIR = join(DATA_DIR, 'demo');
-// When the tests run as root, the server's user must be able to enter.
-chmodSync(DATA_DIR, 0o755);
-afterAll(() => rmSync(DATA_DIR, { recursive: true, force: true }));
 
 /** What happened, as the demo's own database has it afterwards. */
 async function factsOf(sql: Sql) {
@@ -34,12 +29,17 @@ async function factsOf(sql: Sql) {
       from purchase_watch_internal.events
       where type in ('incident.opened', 'incident.checkouts') and body::jsonb #>> '{data,causes,0,cause}' is not null order by position`,
     incidents: await sql`
-      select kind, site, state, peak >= 4 as "isManyCustomers", peak = moved_on as "didAllMoveOn", ended_at is not null as "isOver"
+      select kind, site, state, peak >= 4 as "isManyCustomers", moved_on >= 4 as "didManyMoveOn", ended_at is not null as "isOver"
       from purchase_watch_internal.incidents`,
   };
 }
 
 test('the demo lets a customer be late, breaks and mends a page, and everybody hears of it', { timeout: 300_000 }, async () => {
+  const DATA_DIR = mkdtempSync(join(tmpdir(), 'purchase-watch-demo-'));
+  onTestFinished(() => rmSync(DATA_DIR, { recursive: true, force: true }));
+  const home = join(DATA_DIR, 'demo');
+  // When the tests run as root, the server's user must be able to enter.
+  chmodSync(DATA_DIR, 0o755);
   const child = spawn(process.execPath, [BIN, 'demo', '--once'], { env: { DATA_DIR }, stdio: ['ignore', 'pipe', 'pipe'] });
   let text = '';
   let complaints = '';
@@ -54,16 +54,17 @@ test('the demo lets a customer be late, breaks and mends a page, and everybody h
   // Every signature was good.
   expect(text.match(/webhook ✓/g)!.length).toBeGreaterThan(50);
   expect(text).not.toContain('not good');
-  expect(readFileSync(join(DEMO_DIR, 'demo.log'), 'utf8')).not.toMatch(/"level":"(?:error|fatal)"/);
+  expect(readFileSync(join(home, 'demo.log'), 'utf8')).not.toMatch(/"level":"(?:error|fatal)"/);
 
-  const postgres = await startEmbedded({ dataDir: DEMO_DIR });
+  const postgres = await startEmbedded({ dataDir: home });
   const sql = connect(postgres.url, { max: 1 });
   const facts = await factsOf(sql);
   await sql.end();
   await postgres.stop();
   // The late customer and the return of that customer; the broken page and its mend.
   expect(facts.slack).toEqual(['incident.checkouts', 'incident.checkouts', 'incident.opened', 'incident.ended']);
-  const brokenPage = { kind: 'stuck', site: 'demo-se', state: 6, isManyCustomers: true, didAllMoveOn: true, isOver: true };
+  const brokenPage = { kind: 'stuck', site: 'demo-se', state: 6, isManyCustomers: true, didManyMoveOn: true, isOver: true };
+  // The incident may end a moment before the last of its customers is polled again, so `moved_on` is no fixed share of `peak`.
   expect(facts.incidents).toEqual([brokenPage]);
   // One customer speaks for little; of the page, the story says that a deploy went wrong.
   expect([...facts.causes]).toEqual([
