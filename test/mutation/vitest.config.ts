@@ -8,6 +8,8 @@ export default defineConfig({
     include: [`${tests}/**/*.test.ts`],
     exclude: ['test/**/*.long.test.ts'],
     isolate: false,
+    // Beside other work on the machine, with every line of the code instrumented.
+    testTimeout: 60_000,
     ...(tests.startsWith('test/daemon') && {
       globalSetup: ['test/support/global-setup.ts'],
       setupFiles: ['test/support/shared-process.ts'],

@@ -29,7 +29,7 @@ export function formatDuration(length: Milliseconds): string {
 /** For people: the two largest units that matter, as in `2 min 10 s`, `3 d 4 h`, `250 ms`. */
 export function humanDuration(length: Milliseconds): string {
   const sign = length < 0 ? '-' : '';
-  // ExtraCalls a second, milliseconds are noise; beside a day, minutes are.
+  // From a second on, milliseconds are noise; beside a day, minutes are.
   const whole = Math.abs(length) < 1_000 ? Math.round(Math.abs(length)) : Math.round(Math.abs(length) / 1_000) * 1_000;
   const largest = UNITS.findIndex((unit) => whole >= unit.length);
   if (largest < 0) return '0 s';

@@ -28,6 +28,20 @@ describe('a change', () => {
     expect([changeOf(now, before), changeOf(now, before, 20)]).toEqual(['worse', 'as_before']);
   });
 
+  // From tables of the normal distribution: beyond so many standard deviations on either side lie 1, 0.1 and 0.01 %.
+  test.each([
+    [1, 2.5758],
+    [10, 3.2905],
+    [100, 3.8906],
+  ])('among %i that are looked at is named from %f standard deviations on', (looks, deviations) => {
+    const before = { customers: 1e10, paid: 5e9 };
+    const after = (off: number) => ({ ...before, paid: before.paid + Math.round(off * Math.sqrt(before.customers / 2)) });
+    expect([deviations - 0.001, deviations + 0.001].map((off) => changeOf(after(off), before, looks))).toEqual([
+      'as_before',
+      'better',
+    ]);
+  });
+
   test('is named by chance in about one of a hundred cases, however many are looked at together', () => {
     const random = createRandom(11);
     const drawn = () => ({ customers: 400, paid: Array.from({ length: 400 }).filter(() => random.chance(0.77)).length });
