@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '..');
 const DECIDE_NOTHING = [
   ...['daemon/deps', 'daemon/notifier/subscribers/subscriber', 'daemon/poller/sites/polled-site'],
   ...['domain/deciding/invoice-seen', 'domain/explain/facts', 'domain/explain/step', 'domain/incidents/symptom'],
-  ...['domain/polling/site-calls', 'domain/rehearsal/rehearsal-result'],
+  ...['domain/polling/site-calls'],
 ];
 
 /** Files whose decisions a test elsewhere holds, because it is about several files or needs the whole product. The list may only get shorter. */

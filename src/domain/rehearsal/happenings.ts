@@ -22,8 +22,9 @@ export type WaitingStays = Map<string, Map<number, RecordedStay>>;
 export function happeningsOf(stay: RehearsedStay, place: number, end: Instant): Happening[] {
   const { stuckAt, recorded } = stay;
   const { leftAt, unwatchedAt, paidAt } = recorded;
-  const gone = [unwatchedAt, paidAt].filter((at) => at !== null);
-  const goneAt = stuckAt === null || gone.length === 0 ? null : Math.max(Math.min(...gone), stuckAt);
+  // Infinity while it is watched and its order is not paid.
+  const gone = Math.min(...[unwatchedAt, paidAt].filter((at) => at !== null));
+  const goneAt = stuckAt === null ? null : Math.max(gone, stuckAt);
   const moments = [
     { at: stuckAt, what: 'stuck' },
     { at: leftAt, what: 'left' },

@@ -44,10 +44,9 @@ export function judgeOnce(
 
 /** Open incidents, ended ones that may open again, and the parts of open ones. */
 function stillKnown(memory: Memory, now: Instant): Incident[] {
-  const open = new Set(openOf(memory).map(({ id }) => id));
+  const open = new Set<string | null>(openOf(memory).map(({ id }) => id));
   return memory.incidents.filter(
-    ({ endedAt, kind, parent }) =>
-      endedAt === null || (kind === 'stuck' && now - endedAt < REOPENS_WITHIN) || (parent !== null && open.has(parent)),
+    ({ endedAt, kind, parent }) => endedAt === null || (kind === 'stuck' && now - endedAt < REOPENS_WITHIN) || open.has(parent),
   );
 }
 

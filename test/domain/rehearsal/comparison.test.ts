@@ -23,12 +23,15 @@ test('incidents at one place at one time are counterparts, each of one at most',
       onlyPresent: 1,
     });
   }
+  expect(compareIncidents([incident(0)], [incident(100)])).toMatchObject({ both: 1 });
   expect(compareIncidents([incident(0)], [incident(101)])).toMatchObject({ both: 0, onlyTried: 1, onlyPresent: 1 });
   expect(compareIncidents([incident(0, { endedAt: null })], [incident(101)])).toMatchObject({ both: 1 });
 });
 
 test('one of several sites or states is the counterpart of one in any of them', () => {
-  expect(compareIncidents([incident(0, { site: null, state: null })], [incident(0)])).toMatchObject({ both: 1 });
+  const several = incident(0, { site: null, state: null });
+  expect(compareIncidents([several], [incident(0)])).toMatchObject({ both: 1 });
+  expect(compareIncidents([incident(0)], [several])).toMatchObject({ both: 1 });
 });
 
 test('how much earlier is the median of those that both alert of', () => {

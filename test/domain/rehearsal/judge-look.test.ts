@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { newDetection } from '../../../src/domain/incidents/detection.ts';
 import { type Incident, openIncident, REOPENS_WITHIN } from '../../../src/domain/incidents/incident.ts';
 import { judgeOnce, type Memory, NOTHING_KNOWN, openOf } from '../../../src/domain/rehearsal/judge-look.ts';
 
@@ -31,6 +32,17 @@ test('what was judged is known at the next look: an incident goes on, and who wa
   expect(lookAt(later.memory, NOW + 3 * MINUTE, [SYMPTOM, { ...SYMPTOM, site: 'no' } as never]).memory.made).toBe(2);
 });
 
+test('a look at an alarm is remembered, and other places stay as they were', () => {
+  const alarm = {
+    ...{ at: NOW - MINUTE, rule: 'share', since: NOW - MINUTE, entrants: 4, overdue: 4 },
+    ...{ usualShare: 0.03, perDay: 300, falseAlarmEvery: 5_000 },
+  } as const;
+  const detections = [{ ...newDetection('se', 6), alarm }, newDetection('se', 4)];
+  const situation = { now: NOW, detections, overdue: [], symptoms: [], policy: POLICY, silences: [], channels: [SLACK] };
+  const { memory } = judgeOnce(NOTHING_KNOWN, situation);
+  expect(memory.detections).toEqual([{ ...detections[0], noneOverdueSince: NOW }, detections[1]]);
+});
+
 test('an incident that ended is known for as long as it may open again, and with its parent', () => {
   const ended = (id: string, differs: Partial<Incident>): Incident => ({
     ...openIncident(id, { ...SYMPTOM, kind: 'stuck', state: 6 }, NOW),
@@ -45,4 +57,5 @@ test('an incident that ended is known for as long as it may open again, and with
   ];
   const { memory } = lookAt({ ...NOTHING_KNOWN, incidents }, NOW);
   expect(memory.incidents.map(({ id }) => id)).toEqual(['may return', 'part', 'parent']);
+  expect(openOf({ ...NOTHING_KNOWN, incidents }).map(({ id }) => id)).toEqual(['parent']);
 });
