@@ -100,8 +100,8 @@ function nextSteps(facts: Facts, policy: PollPolicy): ExplanationStep[] {
     steps.push({ at: giveUpMoment(purchase, policy, facts.skipped), kind: 'give_up', text });
   }
   steps.push(...attemptSteps(facts));
-  const soonest = (step: ExplanationStep): number =>
-    step.at ?? (step.kind === 'poll' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY);
+  // Only a poll has no time: it is not planned, or has its turn after others.
+  const soonest = ({ at }: ExplanationStep): number => at ?? Number.NEGATIVE_INFINITY;
   return steps.sort((a, b) => soonest(a) - soonest(b));
 }
 
