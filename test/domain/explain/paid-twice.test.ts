@@ -38,3 +38,15 @@ test('how things stand says why nothing is announced', () => {
     standing: [],
   });
 });
+
+test('a reference with more payments than any order names none of them, and as many as may be are shown', () => {
+  const [four, five, six] = [4, 5, 6].map((count) => facts(Array.from({ length: count }, (_, at) => `p-${at + 2}`)));
+  expect(paidTwice(four!)?.text).toMatch(/^Its order was paid 5 times, /);
+  const shownAs = (id: number) => `p-${id} (249.50 SEK, completed 2026-11-20 09:25Z)`;
+  const shown = [2, 3, 4, 5, 6].map(shownAs).join(' and ');
+  const why = 'that is not announced, because a reference with more than 5 completed purchases names no order';
+  const text = `its order was paid also by ${shown}; ${why}`;
+  expect([five!, six!].map((each) => paidTwiceSteps(each).standing[0]?.text)).toEqual([text, text]);
+  const unpriced = facts([], { payments: [payment('p-1'), { ...payment('p-2'), price: null }] });
+  expect(paidTwice(unpriced)?.text).toContain('p-2 (amount not known, ');
+});

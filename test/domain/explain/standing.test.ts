@@ -1,10 +1,25 @@
 import { describe, expect, test } from 'vitest';
 import { explainPurchase } from '../../../src/domain/explain/explain.ts';
-import type { IncidentFacts, PurchaseFacts } from '../../../src/domain/explain/facts.ts';
+import type { Facts, IncidentFacts, PurchaseFacts } from '../../../src/domain/explain/facts.ts';
 import { DEFAULT_POLL_POLICY } from '../../../src/domain/polling/poll-plan.ts';
 import type { StuckLimit } from '../../../src/domain/stays/dwell.ts';
 import { aStatePolicy } from '../../support/a-purchase.ts';
-import { CARD, COMPLETED, DAY, explained, HOUR, MINUTE, NEW, NO_LIMIT, NOW, policy, SECOND, texts, theFacts } from './facts.ts';
+import {
+  CARD,
+  COMPLETED,
+  DAY,
+  explained,
+  HOUR,
+  MINUTE,
+  NEW,
+  NO_LIMIT,
+  NOW,
+  policy,
+  SECOND,
+  SILENCE,
+  texts,
+  theFacts,
+} from './facts.ts';
 
 describe('the stuck clock', () => {
   const clock = (purchase: Partial<PurchaseFacts>) => texts(explained({ purchase }).standing, 'stuck_clock');
@@ -150,4 +165,116 @@ describe('the last answer', () => {
       'polled 12 times; the last answer was good: completed; asking for its invoice failed, for the first time (Time-out)',
     ],
   ])('is told: %s', (_, purchase, text) => expect(polled(purchase)).toBe(text));
+});
+
+describe('whether an answer can be used', () => {
+  const step = (purchase: Partial<PurchaseFacts>) =>
+    explained({ purchase: { seenAt: NOW - HOUR, ...purchase } }).standing.find(({ kind }) => kind === 'polled')!;
+  test('only a good one is not wrong', () => {
+    expect(step({}).wrong).toBeUndefined();
+    expect(step({ state: null })).toMatchObject({ text: 'polled 12 times; the last answer was good: no state' });
+    const failures: Partial<PurchaseFacts>[] = [
+      { failures: 1 },
+      { failures: 1, unknowns: 1 },
+      { failures: 1, seenAt: NOW - SECOND },
+    ];
+    expect(failures.map((each) => step(each).wrong)).toEqual([true, true, true]);
+  });
+  test('failures in a row have their ordinal number', () => {
+    const ordinal = (failures: number) => /the (\S+) failure/.exec(step({ failures }).text)?.[1];
+    expect([2, 3, 4, 11, 12, 13, 14, 20, 21, 22, 111].map(ordinal)).toEqual([
+      '2nd',
+      '3rd',
+      '4th',
+      '11th',
+      '12th',
+      '13th',
+      '14th',
+      '20th',
+      '21st',
+      '22nd',
+      '111th',
+    ]);
+  });
+});
+
+describe('its site and its shard', () => {
+  const well: Facts['site'] = { configured: true, failingSince: null, lastSuccessAt: NOW - SECOND, lastError: null };
+  const probe = 'Until it does, one probe every 30 s at most stands in for all its purchases';
+  test.each<[string, Partial<Facts['site']>, object]>([
+    ['answers', {}, { at: NOW - SECOND, text: 'site se answers' }],
+    ['is new', { lastSuccessAt: null }, { at: null, text: 'site se is configured, and has not answered anything yet' }],
+    [
+      'fails',
+      { failingSince: NOW - HOUR, lastError: 'Timed out.', lastSuccessAt: NOW - 2 * HOUR },
+      {
+        at: NOW - HOUR,
+        wrong: true,
+        text: `site se has given no usable answer for 1 h: Timed out; its last usable answer came 2 h ago. ${probe}`,
+      },
+    ],
+    [
+      'never answered',
+      { failingSince: NOW - HOUR, lastSuccessAt: null },
+      { at: NOW - HOUR, wrong: true, text: `site se has given no usable answer for 1 h. ${probe}` },
+    ],
+    [
+      'is not configured',
+      { configured: false },
+      { at: null, wrong: true, text: expect.stringMatching(/^no running daemon has site se/) },
+    ],
+  ])('a site that %s', (_, differs, step) => {
+    const { standing } = explained({ site: { ...well, ...differs } });
+    expect(standing.find(({ kind }) => kind === 'site')).toEqual({ kind: 'site', ...step });
+  });
+
+  const owner: Facts['owner'] = { replica: 'rep_1', leaseUntil: NOW + 20 * SECOND, replicas: 1, othersDue: 0, silence: SILENCE };
+  const ownerless = 'shard 17 of 64 has no owner at this moment; a running daemon takes it over within seconds';
+  test.each<[string, Partial<Facts['owner']>, object]>([
+    ['has an owner', {}, { text: 'shard 17 of 64 belongs to rep_1, whose lease lasts 20 s more' }],
+    ['has none', { replica: null }, { wrong: true, text: ownerless }],
+    ['has one that is gone', { leaseUntil: null }, { wrong: true, text: ownerless }],
+    ['is in a database without daemons', { replicas: 0 }, { wrong: true, text: expect.stringMatching(/^no daemon is running/) }],
+    [
+      'is in a database that takes no writes',
+      { replicas: 0, silence: { takesWrites: false, silentMs: null } },
+      { wrong: true, text: 'no daemon can renew its lease: the database takes no writes' },
+    ],
+  ])('a shard that %s', (_, differs, step) => {
+    const { standing } = explained({ owner: { ...owner, ...differs } });
+    expect(standing.find(({ kind }) => kind === 'shard')).toEqual({ at: null, kind: 'shard', ...step });
+  });
+
+  const purchase = { stateSince: NOW - 20 * MINUTE, stuckSince: NOW - 5 * MINUTE } as const;
+  const unreachable: IncidentFacts = {
+    ...{ id: 'inc_1', kind: 'unreachable', state: null, since: NOW, openedAt: NOW, count: 1, alertedAt: null },
+    ...{ hasChannel: true, acknowledgedAt: NOW, acknowledgedBy: null, silencedUntil: NOW + HOUR },
+  };
+  test.each<[string, Partial<Facts>, string[]]>([
+    ['a daemon', { owner: { ...owner, replicas: 0 } }, ['no incident is open: no daemon is there to open one']],
+    [
+      'a database that takes writes',
+      { owner: { ...owner, replicas: 0, silence: { takesWrites: false, silentMs: null } } },
+      ['no incident is open: the database takes no writes'],
+    ],
+    [
+      'its site in the settings',
+      { site: { ...well, configured: false }, incidents: [unreachable] },
+      [
+        'incident inc_1: no running daemon has site se in its settings; people are not alerted; acknowledged 0 s ago; silenced until 10:25:00Z (1 h more)',
+        'no incident of stuck customers is open: no daemon has the site in its settings',
+      ],
+    ],
+  ])('no incident is opened of a stuck purchase without %s', (_, facts, expected) => {
+    expect(texts(explained({ purchase, ...facts }).standing, 'incident')).toEqual(expected);
+  });
+  test('none is missed of a purchase that is not stuck', () => {
+    expect(explained().standing.map(({ kind }) => kind)).toEqual(['polled', 'site', 'shard', 'stuck_clock']);
+  });
+  test('a stuck purchase whose state lost its limit shows no limit, and what is stuck is wrong', () => {
+    const stuck = { state: NEW, stateSince: NOW - HOUR, stuckSince: NOW - MINUTE };
+    expect(explained({ purchase: stuck }).standing.find(({ kind }) => kind === 'stuck_clock')).toEqual({
+      ...{ at: NOW - MINUTE, kind: 'stuck_clock', wrong: true, text: 'stuck: a poll confirmed it after 59 min before the form' },
+    });
+  });
 });
