@@ -131,7 +131,7 @@ function suppressedText({ subscriber: { name }, delivery }: OneDelivery): string
 function pendingStep(facts: Facts, one: OneDelivery): Found {
   const { subscriber, delivery, event } = one;
   const { name } = subscriber;
-  const before = beforeText(facts, one);
+  const before = beforeText(one);
   const not = `not delivered to ${name}`;
   if (!subscriber.configured) return { text: `${not}: ${before}it is not configured any more` };
   if (subscriber.status !== 'active') {
@@ -166,11 +166,11 @@ function matterOf(code: Matter['code'], { sequence }: PurchaseEventFacts, rest: 
 }
 
 /** The attempts so far, or how the delivery came to be sent again. */
-function beforeText({ attempts }: Facts, { delivery, schedule }: OneDelivery): string {
+function beforeText({ delivery, schedule, attempts }: OneDelivery): string {
   const tries = delivery.attempts - delivery.attemptsBefore;
   if (tries > 0) return `${tries} of ${schedule.length + 1} attempts failed${inBrackets(delivery.lastError)}; `;
   if (delivery.attempts === 0) return delivery.replayed ? 'it is sent by a replay; ' : '';
-  const last = attempts.find((each) => each.delivery === delivery.id && each.number === delivery.attempts);
+  const last = attempts.find((each) => each.number === delivery.attempts);
   if (last?.fault === 'ours')
     return `the last attempt failed for a reason on this side, which does not count${inBrackets(delivery.lastError)}; `;
   return delivery.replayed ? 'it is sent again, after all that is new; ' : 'it is sent once more by hand; ';

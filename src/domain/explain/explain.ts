@@ -130,9 +130,9 @@ function attemptSteps({ deliveries, subscribers, events, owner }: Facts): Explan
   return deliveries.flatMap((delivery): ExplanationStep[] => {
     const subscriber = subscribers.find(({ id }) => id === delivery.subscriber);
     const event = events.find(({ position }) => position === delivery.event);
-    const isWaiting = delivery.status === 'pending' && delivery.behind === null && owner.replicas > 0;
+    const isFirst = delivery.behind === null && delivery.inFlightSince === null;
+    const isWaiting = delivery.status === 'pending' && isFirst && owner.replicas > 0;
     if (!isWaiting || subscriber?.status !== 'active' || !subscriber.configured || event === undefined) return [];
-    if (delivery.inFlightSince !== null) return [];
     const { sequence, id: eventId } = event;
     const attempt = delivery.attempts + 1;
     const text = `attempt ${attempt} to deliver event ${sequence} to ${subscriber.name}`;

@@ -111,8 +111,8 @@ export function unnamedText({ site: name, lockedBy = null }: PurchaseFacts, { re
 function daemonTurn({ purchase: { site, shard }, owner: { sharing }, now }: Facts): string | null {
   const turns = turnsAmong(sharing ?? []);
   const next = turns === null ? null : nextTurn(turns, { site, shard, now });
-  const knowing = turns?.waiting.find(({ what }) => what === `site ${site}`)?.replicas ?? [];
-  if (next === null || knowing.length === 0) return null;
+  const knowing = turns?.waiting.find(({ what }) => what === `site ${site}`)?.replicas;
+  if (next === null || knowing === undefined) return null;
   const names = new Intl.ListFormat('en').format(knowing);
   return `the running daemons have different settings and take turns: site ${site} is in those of ${names} alone, whose turn with this purchase begins in ${humanDuration(next - now)}; give every daemon the same settings ("purchase-watch doctor" says more)`;
 }

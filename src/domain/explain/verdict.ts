@@ -36,7 +36,7 @@ function together(matters: readonly Matter[]): Matter[] {
   return [...groups.values()].map((all) => {
     const { code, text, of } = all[0]!;
     if (of === undefined || all.length === 1) return { code, text };
-    const sequences = all.flatMap((each) => (each.of === undefined ? [] : [String(each.of.sequence)]));
+    const sequences = all.map((each) => String(each.of!.sequence));
     const named = `Events ${new Intl.ListFormat('en').format(sequences)}`;
     return { code, text: `${sequences.length > MOST_NAMED ? `${sequences.length} events` : named} are ${of.rest}.` };
   });

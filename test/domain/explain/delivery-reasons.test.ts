@@ -40,10 +40,13 @@ describe('an event without a delivery', () => {
   });
   test('may have one beyond those that are read', () => {
     const more = { transitions: 0, events: 0, subscribers: 0, deliveries: 1, attempts: 0 };
-    const three = [anEvent({ position: 98, id: 'evt_8' }), anEvent({ position: 99, id: 'evt_9' }), anEvent()];
+    const three = [98, 99, 100].map((position) => anEvent({ position, sequence: position, id: `evt_${position}` }));
     const facts = { events: three, transitions: [], attempts: [], deliveries: [aDelivery({ ...delivered, event: 99 })], more };
-    expect(explained(facts).matters.map(({ text }) => text)).toEqual(['Event 1 has no delivery for shop, which wants it.']);
-    expect(explained({ ...facts, more: { ...more, deliveries: 0 } }).matters).toHaveLength(2);
+    const missing = (differs = {}) => explained({ ...facts, ...differs }).matters.map(({ text }) => text.slice(0, 38));
+    expect(missing()).toEqual(['Event 100 has no delivery for shop, wh']);
+    expect(missing({ more: { ...more, deliveries: 0 } })).toHaveLength(2);
+    const subscribers = [aSubscriber(), aSubscriber({ id: 2, name: 'books' })];
+    expect(missing({ subscribers, events: three.slice(0, 2) })).toEqual([]);
   });
 });
 
@@ -89,6 +92,7 @@ describe('how things stand with a subscriber', () => {
   });
   test.each<[Partial<SubscriberFacts>, string | undefined]>([
     [{ configured: false }, 'not_configured'],
+    [{ configured: false, sites: ['no'] }, 'not_configured'],
     [{ sites: ['no'] }, 'site'],
     [{ sites: ['no', 'se'] }, undefined],
     [{ audience: 'people' }, 'type'],
@@ -171,9 +175,9 @@ describe('a delivery', () => {
       { attempts: 2, attemptsBefore: 2, dueAt: NOW - SECOND },
       {
         attempts: [
+          { ...attempt, delivery: 6, number: 2, fault: 'ours' },
           { ...attempt, fault: 'ours' },
           { ...attempt, number: 2 },
-          { ...attempt, delivery: 6, number: 2, fault: 'ours' },
         ],
       },
       'it is sent once more by hand; due for 1 s, and on its way',

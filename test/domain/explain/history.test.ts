@@ -72,7 +72,7 @@ describe('what is told, and in which order', () => {
 
   test('steps go by time, and at one moment by their number', () => {
     const transitions = [change(3, T + 3), change(1, T + 2), change(2, T + 3), change(4, T + 1)];
-    expect(order({ transitions, events: [anEvent({ sequence: 2, at: T + 3 })] })).toEqual([
+    expect(order({ transitions, events: [anEvent({ sequence: 3, at: T + 3 })] })).toEqual([
       ['registered', undefined],
       ...[4, 1, 2, 3].map((sequence) => ['transition', sequence]),
     ]);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { explainPurchase } from '../../../src/domain/explain/explain.ts';
 import type { Facts } from '../../../src/domain/explain/facts.ts';
+import { singleSteps } from '../../../src/domain/explain/single-alerts.ts';
 import type { ChannelRule } from '../../../src/domain/incidents/audience.ts';
 import { CARD, HOUR, MINUTE, NOW, policy, texts, theFacts } from './facts.ts';
 
@@ -71,7 +72,7 @@ describe('alerts about one purchase', () => {
     texts(about(facts, channels).standing, 'incident')[0]!.split('; ')[1];
 
   test('name the channels, and say what was wrong', () => {
-    expect(alerts({ alertedAt: null })).toEqual([]);
+    expect(singleSteps(theFacts({ singles: [{ ...single, alertedAt: null }] }))).toEqual([]);
     expect(alerts({ channels: [], unreadable: 'wrong_shape', endedAt: NOW })).toEqual([
       'alerted people that it cannot be read (wrong_shape)',
       'alerted people that it can be read again',
@@ -110,14 +111,17 @@ describe('alerts about one purchase', () => {
     ],
   ])('say why by %s', (_, differs, why) => expect(alerts(differs)[0]!.split('provider: ')[1]).toBe(why));
 
+  const KNOWN = { share: 0.03, perDay: 34, counted: 412 };
+
   test('are those of this stay', () => {
     const earlier = { ...single, since: since - 1 };
     expect(standing({ singles: [earlier] })).toBeUndefined();
     expect(standing({ singles: [earlier, { ...single, alertedAt: NOW }] })).toMatch(/^people were alerted of it 0 s ago/);
-    expect(about({ singles: [earlier] }).verdict).toContain('no incident is open, so people are not alerted');
+    const said = (singles: Facts['singles']) => about({ singles, known: KNOWN }).verdict;
+    for (const singles of [[], [earlier]]) expect(said(singles)).toContain('no incident is open, so people are not alerted');
+    expect(said([earlier, single])).toContain('people were alerted of it 4 min ago');
   });
 
-  const KNOWN = { share: 0.03, perDay: 34, counted: 412 };
   const only = 'people are alerted by incidents only';
   test.each<[string, readonly Partial<ChannelRule>[], string | undefined]>([
     ['none', [], undefined],
@@ -159,6 +163,7 @@ describe('alerts about one purchase', () => {
     ['of a backlog speaks for the purchase', { firstLook: look, singles: [waiting] }, soon],
     ['of few does not', { firstLook: { ...look, isBacklog: false }, singles: [waiting] }, collected],
     ['of few, when it has no alert of its own', { firstLook: { ...look, isBacklog: false } }, soon],
+    ['comes also after an earlier stay alerted', { firstLook: look, singles: [{ ...single, since: since - 1 }] }, soon],
     ['comes after its own alert', { firstLook: look, singles: [single] }, /^people were alerted of it 4 min ago/],
   ])('a first look %s', (_, facts, text) => {
     const said = standing(facts);
@@ -169,6 +174,7 @@ describe('alerts about one purchase', () => {
     const elsewhere = [{ ...channel, sites: ['no'] }];
     expect(standing({ firstLook: look }, elsewhere)).toBe(`${only} (slack.stuck: incidents)`);
     expect(standing({ firstLook: look }, [{ ...channel, sites: ['se'] }])).toBe(soon);
+    expect(about({ firstLook: look, hasPeople: false }, []).verdict).toContain('no incident is open, so people are not');
     expect([true, false].map((hasPeople) => standing({ firstLook: look, hasPeople }, []))).toEqual([soon, undefined]);
   });
 });

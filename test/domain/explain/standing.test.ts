@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { explainPurchase } from '../../../src/domain/explain/explain.ts';
 import type { Facts, IncidentFacts, PurchaseFacts } from '../../../src/domain/explain/facts.ts';
+import { untilText } from '../../../src/domain/explain/standing.ts';
 import { DEFAULT_POLL_POLICY } from '../../../src/domain/polling/poll-plan.ts';
 import type { StuckLimit } from '../../../src/domain/stays/dwell.ts';
 import { aStatePolicy } from '../../support/a-purchase.ts';
@@ -268,7 +269,14 @@ describe('its site and its shard', () => {
   ])('no incident is opened of a stuck purchase without %s', (_, facts, expected) => {
     expect(texts(explained({ purchase, ...facts }).standing, 'incident')).toEqual(expected);
   });
+  test('the date is shown from half a day on', () => {
+    const until = (length: number) => untilText(NOW + length, NOW);
+    expect(until(DAY / 2)).toBe('2026-11-20 21:25:00Z (12 h more)');
+    expect(until(DAY / 2 - SECOND)).toBe('21:24:59Z (12 h more)');
+  });
   test('none is missed of a purchase that is not stuck', () => {
+    const unseen = explained({ purchase: { state: null, stateSince: null } });
+    expect(unseen.standing.map(({ kind }) => kind)).toEqual(['polled', 'site', 'shard']);
     expect(explained().standing.map(({ kind }) => kind)).toEqual(['polled', 'site', 'shard', 'stuck_clock']);
   });
   test('a stuck purchase whose state lost its limit shows no limit, and what is stuck is wrong', () => {

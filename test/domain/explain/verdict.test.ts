@@ -185,6 +185,14 @@ describe('what is the matter', () => {
     ],
   ])('%s', (_, facts, text) => expect(explained(facts).matters.map((matter) => matter.text)).toEqual([text]));
 
+  test.each([
+    [0, 0, /^It could not be read for /],
+    [4, 3, /^It could not be read for /],
+    [4, 4, /^The service does not know this id /],
+  ])('after %i failures, %i of them unknown ids', (failures, unknowns, text) => {
+    const { matters } = explained({ purchase: { status: 'unreadable', failures, unknowns } });
+    expect(matters).toEqual([{ code: 'unreadable', text: expect.stringMatching(text) }]);
+  });
   test('who was alerted of a purchase that cannot be read, if it still cannot', () => {
     const alert: Facts['singles'][number] = {
       ...{ state: CARD, since: T, alertedAt: NOW - 5 * MINUTE, endedAt: null, channels: [], mode: null },
