@@ -1,6 +1,6 @@
 /** Why an event brings a subscriber no delivery, and why a delivery waits. */
 import { describe, expect, test } from 'vitest';
-import type { DeliveryFacts, SubscriberFacts } from '../../../src/domain/explain/facts.ts';
+import type { AttemptFacts, DeliveryFacts, SubscriberFacts } from '../../../src/domain/explain/facts.ts';
 import { aDelivery, anEvent, aSubscriber, CARD, COMPLETED, explained, MINUTE, NOW, SECOND, T, texts, theFacts } from './facts.ts';
 
 /** A delivered event and one without a delivery, so that no reason holds for all events. */
@@ -211,7 +211,8 @@ describe('a delivery', () => {
   });
   test('to which we did not get through says so by its last attempt', () => {
     const ours = { ...attempt, fault: 'ours' as const };
-    const matter = (delivery: Partial<DeliveryFacts>, attempts = [ours]) => step(delivery, { attempts }).matters[0]!.text;
+    const matter = (delivery: Partial<DeliveryFacts>, attempts: readonly AttemptFacts[] = [ours]) =>
+      step(delivery, { attempts }).matters[0]!.text;
     expect(matter({ attempts: 1, attemptsBefore: 1 })).toBe(
       'Event 1 is not delivered to shop yet: we do not get through to it, for a reason on this side; due for 0 s, and on its way.',
     );

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newDetection } from '../../../src/domain/incidents/detection.ts';
+import { type Alarm, newDetection } from '../../../src/domain/incidents/detection.ts';
 import { type Incident, openIncident, REOPENS_WITHIN } from '../../../src/domain/incidents/incident.ts';
 import { judgeOnce, type Memory, NOTHING_KNOWN, openOf } from '../../../src/domain/rehearsal/judge-look.ts';
 
@@ -33,10 +33,10 @@ test('what was judged is known at the next look: an incident goes on, and who wa
 });
 
 test('a look at an alarm is remembered, and other places stay as they were', () => {
-  const alarm = {
+  const alarm: Alarm = {
     ...{ at: NOW - MINUTE, rule: 'share', since: NOW - MINUTE, entrants: 4, overdue: 4 },
     ...{ usualShare: 0.03, perDay: 300, falseAlarmEvery: 5_000 },
-  } as const;
+  };
   const detections = [{ ...newDetection('se', 6), alarm }, newDetection('se', 4)];
   const situation = { now: NOW, detections, overdue: [], symptoms: [], policy: POLICY, silences: [], channels: [SLACK] };
   const { memory } = judgeOnce(NOTHING_KNOWN, situation);
