@@ -174,19 +174,19 @@ function returned(symptom: Symptom, known: readonly Incident[], now: Instant): I
     : { ...reopened(ended, now), since: symptom.since, count: symptom.count, alarm: symptom.alarm ?? ended.alarm };
 }
 
-/** Parents that ended a moment ago, of which several parts are back: one alone is alerted by itself. */
+/** Parents that ended a moment ago, of which several states of the site, or several sites, are back: one alone is alerted by itself. */
 function parentsOf(begun: readonly Incident[], known: readonly Incident[], open: readonly Incident[], now: Instant): Incident[] {
   const ended = known.filter(({ endedAt }) => endedAt !== null && now - endedAt <= REOPENS_WITHIN);
-  const parts = new Map<string, number>();
-  const count = ({ parent }: Incident): void => {
+  const parts = new Map<string, Set<string>>();
+  const count = (leaf: Incident, { parent }: Incident): void => {
     const above = ended.find(({ id }) => id === parent);
     if (above === undefined) return;
-    parts.set(above.id, (parts.get(above.id) ?? 0) + 1);
-    count(above);
+    parts.set(above.id, (parts.get(above.id) ?? new Set()).add(above.site === null ? leaf.site! : leaf.id));
+    count(leaf, above);
   };
-  begun.forEach(count);
+  for (const each of begun) count(each, each);
   const back: Incident[] = [];
-  for (const parent of ended.filter(({ id }) => (parts.get(id) ?? 0) >= 2)) {
+  for (const parent of ended.filter(({ id }) => (parts.get(id)?.size ?? 0) >= 2)) {
     // Another of its kind may speak by now.
     const isTaken = [...open, ...back].some((other) => isParent(other) && other.site === parent.site);
     if (!isTaken) back.push(reopened(parent, now));
@@ -209,11 +209,10 @@ function withLivingParent(incident: Incident, living: readonly Incident[]): Inci
 
 /** Until when no channel is alerted of it; a parent is silent while all its parts are. */
 function silentFor(incident: Incident, parts: readonly Incident[], { silences, now }: Situation): Instant | null {
-  if (parts.length === 0) return silencedUntil(incident, silences, now);
-  const own = silencedUntil(incident, silences, now);
-  const ends = parts.filter(({ quietSince }) => quietSince === null).map((part) => silencedUntil(part, silences, now));
-  const all = ends.length > 0 && ends.every((end) => end !== null) ? Math.min(...ends) : null;
-  return own === null ? all : Math.max(own, all ?? own);
+  const waiting = parts.filter(({ quietSince }) => quietSince === null);
+  // A silence about the parent is about each of its parts, too.
+  const ends = (waiting.length === 0 ? [incident] : waiting).map((each) => silencedUntil(each, silences, now));
+  return ends.every((end) => end !== null) ? Math.min(...ends) : null;
 }
 
 /** A channel that was alerted of it gets its next alerts; a channel that it concerns from now on is alerted that it is open. */

@@ -33,7 +33,6 @@ export function isCurrency(text: string): boolean {
 /** Any JSON, where it is no longer than a text may be; otherwise the beginning of its text. */
 export function cutJson(value: JsonValue): JsonValue {
   if (typeof value === 'string') return cutText(value);
-  if (typeof value !== 'object' || value === null) return value;
   const text = isDecimal(value) ? value.rawJSON : stringifyExact(value);
   return text.length <= LONGEST_TEXT ? value : cutText(text);
 }

@@ -38,5 +38,5 @@ export function humanDuration(length: Milliseconds): string {
   const first = UNITS.find((unit) => rounded >= unit.length)!;
   const rest = (rounded % first.length) / second.length;
   const head = `${sign}${Math.floor(rounded / first.length)} ${first.spoken}`;
-  return rest === 0 || first.length === second.length ? head : `${head} ${rest} ${second.spoken}`;
+  return rest === 0 ? head : `${head} ${rest} ${second.spoken}`;
 }

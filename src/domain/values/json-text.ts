@@ -27,7 +27,7 @@ export function membersOf(text: string): Map<string, JsonText> {
     const sign = text[at]!;
     if (sign === '"') {
       const end = endOfString(text, at);
-      if (depth === 1) name ??= JSON.parse(text.slice(at, end + 1)) as string;
+      name ??= JSON.parse(text.slice(at, end + 1)) as string;
       at = end;
       continue;
     }

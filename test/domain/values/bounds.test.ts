@@ -25,6 +25,9 @@ test('JSON that is too long becomes the beginning of its text', () => {
   const long = cutJson({ rates: Array.from({ length: 1_000 }, () => 'x') });
   expect(long).toMatch(/^\{"rates":\["x",.*… \(cut\)$/);
   expect((long as string).length).toBe(LONGEST_TEXT);
+  const fits = ['x'.repeat(LONGEST_TEXT - 4)];
+  expect(cutJson(fits)).toBe(fits);
+  expect(cutJson('x'.repeat(LONGEST_TEXT + 1))).toBe(cutText('x'.repeat(LONGEST_TEXT + 1)));
   expect(cutJson(decimal('9'.repeat(1_000)))).toMatch(/^9+… \(cut\)$/);
 });
 
@@ -36,7 +39,7 @@ test('of a text as much is kept as fits', () => {
 
 test('an amount has the digits of a 128-bit decimal, and a currency a short code', () => {
   const [most, more] = ['9'.repeat(29), '9'.repeat(30)];
-  const amounts = ['0', '249.50', '-1', most, `0.${most}`, '1e29', '1E+05', '25e-10'];
+  const amounts = ['0', '249.50', '-1', most, `0.${most}`, '1e29', '1e5', '1E+05', '25e-10'];
   expect(amounts.filter((rawJSON) => !isAmount({ rawJSON }))).toEqual([]);
   const none = [more, `0.${more}`, '2e29', '-2e29', '1e30', '1e-030', '1e', '1.', 'x1', '1x'];
   expect(none.filter((rawJSON) => isAmount({ rawJSON }))).toEqual([]);

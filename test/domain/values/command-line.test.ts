@@ -107,6 +107,10 @@ test.each(SHELLS)('%s gives every value of a pasted command to the program as it
 test.each([
   ['ord_1-2.3:4', 'purchase-watch why ord_1-2.3:4 --site se'],
   ['@slack', 'purchase-watch why @slack --site se'],
+  ['a b', "purchase-watch why 'a b' --site se"],
+  // A chat would make a link of it, and one blank of two.
+  ['kim@x.example', `purchase-watch why "$(printf 'kim\\100x\\056example')" --site se`],
+  ['a  b', `purchase-watch why "$(printf 'a\\040\\040b')" --site se`],
   ["it's", "purchase-watch why 'it'\\''s' --site se"],
   ['', "purchase-watch why '' --site se"],
   ['-x', 'purchase-watch why --site se -- -x'],

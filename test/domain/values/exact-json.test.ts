@@ -22,6 +22,11 @@ test('numbers that lose nothing stay numbers', () => {
   expect(parseExact('{"a":1,"b":-2.5,"c":0,"d":9007199254740991}')).toEqual({ a: 1, b: -2.5, c: 0, d: 9007199254740991 });
 });
 
+test('what is no number is read as it is', () => {
+  for (const parse of [parseExact, parseExactQuickly])
+    expect(parse('["x",true,null,{"a":"1.50"}]')).toEqual(['x', true, null, { a: '1.50' }]);
+});
+
 test('a decimal is written with its digits, and must be a number or another plain value', () => {
   expect(stringifyExact({ price: decimal('249.50') })).toBe('{"price":249.50}');
   expect(() => decimal('{"a":1}')).toThrow(SyntaxError);
@@ -73,6 +78,7 @@ test.each<[unknown, unknown, boolean]>([
   [{ alarm: { at: 1 } }, { alarm: { at: 2 } }, false],
   [{ alarm: null }, { alarm: { at: 1 } }, false],
   [{ a: 1 }, { a: 1, b: undefined }, false],
+  [{ a: 1, b: 2 }, { a: 1, b: 3 }, false],
   [[1, 2], [2, 1], false],
   [undefined, { a: 1 }, false],
 ])('%j and %j are the same: %j', (one, other, same) => {

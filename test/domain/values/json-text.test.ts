@@ -18,6 +18,10 @@ test('an object taken apart and put together again is the same, to the digit', (
   const text = '{"Price":249.50,"a\\"b":{"x":[1,"},{"]},"big":12345678901234567890,"__proto__":null}';
   expect(objectText(Object.fromEntries(membersOf(text)))).toBe(text);
   expect(membersOf('{ }').size).toBe(0);
+  expect([...membersOf('{ "a" : ["b", 1.50] , "c" : {"d":"e"} }')].map(([name, { text }]) => [name, text])).toEqual([
+    ['a', '["b", 1.50]'],
+    ['c', '{"d":"e"}'],
+  ]);
   expect(objectText({ a: new JsonText('[1.50]'), b: 2, c: undefined })).toBe('{"a":[1.50],"b":2}');
 });
 

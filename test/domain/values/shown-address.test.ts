@@ -11,7 +11,12 @@ test.each([
   ['nats://user:secret@a,b:4222', 'nats://a,b:4222'],
   // A password that holds a slash.
   ['postgres://user:sec/ret@db.example/name', 'postgres://…'],
+  ['git+https://user:sec/ret@shop.example', 'git+https://…'],
   ['https://shop.example/@secret', 'https://shop.example/…'],
+  ['http://shop.example/@secret', 'http://shop.example/…'],
+  ['postgres://user:secret@db.example/na@me', 'postgres://db.example/…'],
+  ['nats://a:4222/secret', 'nats://a:4222/…'],
+  ['secret https://shop.example', '…'],
   ['secret', '…'],
   ['', '…'],
 ])('%s is shown as %s', (address, shown) => {

@@ -32,13 +32,14 @@ test('texts are as wide as Node.js measures them, but for a few signs that nobod
 });
 
 test('a text is cut to columns, not to characters', () => {
-  expect(cutToWidth('日本 🦊 fox', 20)).toBe('日本 🦊 fox');
+  expect([cutToWidth('日本 🦊 fox', 20), cutToWidth('日本', 4)]).toEqual(['日本 🦊 fox', '日本']);
   expect([0, 1, 2, 3, 4, 5].map((most) => cutToWidth('日本 🦊 fox', most))).toEqual(['', '…', '…', '日…', '日…', '日本…']);
 });
 
 test('a line breaks at spaces, and not before a unit', () => {
   expect(wrapToWidth('stuck for 20 s at demo-se', 12)).toEqual(['stuck for', '20 s at', 'demo-se']);
   expect(wrapToWidth('a https://shop.example/long b', 8)).toEqual(['a', 'https://shop.example/long', 'b']);
+  expect(wrapToWidth('https://shop.example/long b', 8)).toEqual(['https://shop.example/long', 'b']);
   expect(wrapToWidth('', 8)).toEqual(['']);
   expect([wrapToWidth('fox ran', 7), wrapToWidth('fox ran', 6)]).toEqual([['fox ran'], ['fox', 'ran']]);
 });
