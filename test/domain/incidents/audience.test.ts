@@ -34,6 +34,9 @@ test('where all that should hear it take nothing, the others hear it', () => {
     '@slack-urgent',
   ]);
   expect(audienceOf(warning, ['se'], [deaf, all, urgent])).toEqual(['@slack-se', '@slack']);
+  const ofTwo = rule('@slack-two', { sites: ['se', 'no'] });
+  expect(audienceOf(warning, ['se'], [ofTwo])).toEqual(['@slack-two']);
+  expect(audienceOf(subscriber('@slack'), ['se'], [deaf, all, urgent])).toEqual(['@slack-se', '@slack-urgent']);
   // Nobody wanted it in the first place.
   expect(audienceOf(warning, ['se'], [urgent])).toEqual([]);
 });

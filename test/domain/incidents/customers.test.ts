@@ -29,6 +29,8 @@ test('who timed out in time, goes on, or becomes stuck again, is no step', () =>
   expect(shareOverTime([aStay({ leftAt: 1, toState: TIMED_OUT }), aStay(), stuck(2, 'a'), stuck(3, 'a')])).toEqual([
     { at: 2, overdue: 1, of: 1 },
   ]);
+  const again = [stuck(2, 'a'), well(3, 'a'), well(4, 'a')];
+  expect(shareOverTime(again).map(({ of }) => of)).toEqual([1, 2, 3]);
 });
 
 test('the share is that of the latest twenty', () => {

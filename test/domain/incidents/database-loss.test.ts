@@ -11,6 +11,13 @@ test('people are asked to compare when writes are missing, and when no daemon ra
     'the database came back without its last writes (noticed at 1970-01-01T00:01:00Z), and the times in it do not show from when on they are missing; what daemons wrote up to 1970-01-01T00:00:55Z, at least, is gone',
   );
   expect(isStartKnown(unknown)).toBe(false);
+  expect(changeText({ ...change, kind: 'went_back', knownUntil: null })).toBe(
+    'the database came back as of 1970-01-01T00:00:50Z (noticed at 1970-01-01T00:01:00Z)',
+  );
+  expect(changeText({ ...change, kind: 'moved' })).toMatch(
+    /^another server or timeline answers as the database since 1970-01-01T00:01:00Z; no daemon misses a renewal/,
+  );
+  expect(asksForComparison({ kind: 'first', knownUntil: null })).toBe(false);
   expect(asksForComparison({ ...change, kind: 'went_back' })).toBe(true);
   expect(asksForComparison({ ...change, kind: 'moved' })).toBe(false);
   expect(asksForComparison({ ...change, kind: 'moved', knownUntil: null })).toBe(true);

@@ -17,4 +17,6 @@ test('every reason has words, and a site that no daemon names has its own', () =
     expect(endsUnless({ kind: 'replica', severity: replicaSeverity(reason) })).toMatch(/^unless /);
   expect(endsUnless({ kind: 'unreachable', severity: UNNAMED })).toBe('unless every daemon leaves the site out again');
   expect(endsUnless({ kind: 'unreachable', severity: 0 })).toBe('unless calls fail again');
+  expect(endsUnless({ kind: 'stuck', severity: 0 })).toBe('unless another customer gets stuck');
+  expect(endsUnless({ kind: 'subscriber', severity: 0 })).toBe('unless deliveries fail again');
 });

@@ -111,4 +111,41 @@ describe('what is wrong with a parent', () => {
     expect(combined(provider, [symptom('se', 4, 3), symptom('fi', 4, 0)])).toMatchObject({ severity: 0 });
     expect(combined(parent, [symptom('se', 4, 3), symptom('se', 6, 3)])).toMatchObject({ severity: 0 });
   });
+
+  test('ends by itself when the last of its parts does, if each does', () => {
+    const [one, other] = [
+      { ...symptom('se', 4), clearsAt: T + 1 },
+      { ...symptom('se', 6), clearsAt: T + 2 },
+    ];
+    expect(combined(parent, [one, other])!.clearsAt).toBe(T + 2);
+    for (const unknown of [symptom('se', 6), { ...other, clearsAt: null }])
+      expect(combined(parent, [one, unknown])!.clearsAt).toBeNull();
+  });
+});
+
+describe('a parent that is made', () => {
+  const made = (open: readonly Incident[]) => folded(open).find(({ id }) => id.startsWith('parent'))!;
+  test('began with the first of its parts, and is as bad as the worst of them; that of several sites is urgent', () => {
+    const first = { since: T - 9 * MINUTE };
+    expect(made([leaf('se', 4), leaf('se', 6, T, first)])).toMatchObject({ ...first, severity: 0, count: 8, openedAt: T });
+    expect(made([leaf('se', 4), leaf('se', 6, T, { severity: 1 })]).severity).toBe(1);
+    expect(made([leaf('se', 6), leaf('fi', 6)]).severity).toBe(1);
+  });
+  test('is made of incidents half an hour apart at most, and takes those near one of its parts', () => {
+    const [se, fi] = [leaf('se', 4), leaf('se', 6, T + TOGETHER)];
+    const both = folded([se, fi]);
+    expect(both).toHaveLength(3);
+    const [near, far] = [TOGETHER, TOGETHER + 1].map((after) => leaf('se', 2, T + TOGETHER + after));
+    const stranger = openIncident('down', { ...symptom('no', null), kind: 'unreachable' }, T + 2 * TOGETHER + 1);
+    expect(tree(folded([...both, near!])).slice(0, 4)).toContain('se-2 (se, 2) < parent-1');
+    expect(tree(folded([...both, far!, stranger]))).not.toContain('se-2 (se, 2) < parent-1');
+  });
+  test('of a site is not that of another one', () => {
+    const both = folded([leaf('se', 4), leaf('se', 6)]);
+    const later = [4, 6].map((state) => leaf('fi', state, T + 3 * TOGETHER));
+    expect(tree(folded([...both, ...later], T + 3 * TOGETHER)).slice(0, 5)).toEqual([
+      ...['se-4 (se, 4) < parent-1', 'se-6 (se, 6) < parent-1', 'parent-1 (se, *)'],
+      ...['fi-4 (fi, 4) < parent-1', 'fi-6 (fi, 6) < parent-1'],
+    ]);
+  });
 });

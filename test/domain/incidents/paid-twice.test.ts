@@ -8,6 +8,7 @@ import {
   type PaidPurchase,
   planPayments,
   reusesReferences,
+  reuseText,
   withPayment,
 } from '../../../src/domain/incidents/paid-twice.ts';
 
@@ -129,4 +130,34 @@ test('goes to channels for the site that want warnings and did not switch it off
     { ...rule, name: '@no', sites: ['no'] },
   ];
   expect(audienceOfPaidTwice('se', channels)).toEqual(['@slack']);
+  expect(audienceOfPaidTwice('no', channels)).toEqual(['@slack', '@no']);
+});
+
+describe('payments that are judged together', () => {
+  const paid = (id: number, order: readonly number[]) => ({
+    ...{ id, site: 'se', paidAt: NOW - WAIT, isPaid: true, isOld: false },
+    order: order.map((each) => ({ id: each, isLater: each > id })),
+  });
+  const named = (purchases: readonly ReturnType<typeof paid>[], counts = NOTHING_PAID) =>
+    planPayments({ now: NOW, wait: WAIT, purchases, countsOf: () => counts }).orders.map(({ payments: all }) =>
+      all.map(({ id }) => id),
+    );
+  test('of one order are named once, by the last; those of others apart', () => {
+    const [ours, theirs] = [
+      [1, 2, 4],
+      [3, 5],
+    ];
+    expect(named([paid(2, ours!), paid(4, ours!), paid(5, theirs!)])).toEqual([
+      [1, 2, 4],
+      [3, 5],
+    ]);
+  });
+  test('name no order of more than five payments, and none at a site that reuses references', () => {
+    const order = [1, 2, 3, 4, 5, 6];
+    expect([named([paid(5, order)]), named([paid(6, order)])]).toEqual([[[1, 2, 3, 4, 5]], []]);
+    expect(named([paid(2, [1, 2])], { paid: 60, repeated: 9 })).toEqual([]);
+    expect(reuseText({ paid: 60, repeated: 9 })).toBe(
+      '9 of the last 60 paid purchases whose order is known were of an order that was paid before, more than one in 50: the site reuses references by design',
+    );
+  });
 });

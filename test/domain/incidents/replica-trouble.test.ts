@@ -2,9 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { readPeopleEvent } from '../../../src/domain/events/people-event-types.ts';
 import { levelOf } from '../../../src/domain/incidents/incident.ts';
 import {
+  isDatabaseLoss,
   isWorse,
+  lossTrouble,
   REPLICA_TROUBLES,
   type ReplicaTrouble,
+  reasonsOf,
   replicaData,
   replicaRemedies,
   replicaRemedy,
@@ -115,5 +118,55 @@ describe('what keeps replicas from their work', () => {
       'Polls are not recorded. The session is read-only. The database is read-only: point DATABASE_URL at the primary server, or end its read-only mode.',
     );
     expect(replicaSentence([trouble('rep_1', 'not_recording')], true)).toBe('Polls are recorded again.');
+  });
+
+  test('began with the first of it, and its reasons are named from the worst on', () => {
+    const some = [trouble('rep_1', 'not_settling'), { ...trouble('rep_2', 'two_primaries'), since: T - 1 }];
+    expect(replicaSymptoms(some)[0]!.since).toBe(T - 1);
+    expect(reasonsOf(some)).toEqual(['two_primaries', 'not_settling']);
+    expect(replicaRemedies(some.slice(1))).toEqual([expect.stringMatching(/^Stop the server that is not used/)]);
+    expect(replicaSentence(some, false)).toMatch(
+      /^Two database servers take writes; results of deliveries are not recorded\. Stop the server/,
+    );
+    expect([true, false].map((isOver) => replicaSentence([], isOver))).toEqual([
+      'Every replica does its work again.',
+      'A replica cannot do its work.',
+    ]);
+  });
+
+  test('of a later version is bad without a name', () => {
+    expect(worstWrong(9)).toBe('a daemon cannot do its work');
+  });
+
+  test('a loss of the database is that of the replica that noticed it, and is known by the severity', () => {
+    const change = {
+      id: 'b',
+      kind: 'went_back',
+      replica: 'r',
+      host: 'h',
+      noticedAt: 3,
+      cameBackTo: 1_000,
+      knownUntil: null,
+    } as const;
+    expect(lossTrouble(change)).toEqual({
+      ...{ replica: 'r', host: 'h', reason: 'database_went_back', since: 1_000 },
+      error: 'The database came back as of 1970-01-01T00:00:01Z (noticed at 1970-01-01T00:00:00Z).',
+    });
+    const severities = [['not_recording'], ['two_primaries'], ['not_recording', 'database_went_back']] as const;
+    const isLoss = severities.map((reasons) =>
+      isDatabaseLoss(replicaSymptoms(reasons.map((reason) => trouble('rep_1', reason)))[0]!.severity),
+    );
+    expect(isLoss).toEqual([false, false, true]);
+  });
+
+  test.each([
+    ['It ended', 'It ended.'],
+    ['it ended!', 'It ended!'],
+    [' a. b \n\n c ', 'A. b c.'],
+    ['', undefined],
+  ])('an error %j is a sentence for the log: %j', (error, sentence) => {
+    const [, shown] = replicaSentence([trouble('rep_1', 'reaches_no_site', error)], false).split('no checkout service. ');
+    expect(shown?.split(' Check the network')[0]).toBe(sentence ?? shown);
+    if (sentence === undefined) expect(shown).toMatch(/^Check the network/);
   });
 });

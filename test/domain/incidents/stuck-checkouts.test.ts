@@ -5,6 +5,7 @@ import {
   type CheckoutSituation,
   checkoutOutcome,
   enoughKnown,
+  firstLookAt,
   isShareKnown,
   planCheckouts,
   type StuckCheckout,
@@ -52,6 +53,8 @@ describe('a share can be judged', () => {
     expect(tooLittleKnown({ counted: 1, perDay: null })).toBe('only 1 stay is counted (100 are needed)');
     expect(tooLittleKnown({ counted: 210, perDay: 19.6 })).toBe('only about 19 customers a day come (20 are needed)');
     expect(tooLittleKnown({ counted: 110, perDay: 0.5 })).toBe('fewer than one customer a day comes (20 are needed)');
+    expect(tooLittleKnown({ counted: 100, perDay: null })).toBe('fewer than one customer a day comes (20 are needed)');
+    expect(tooLittleKnown({ counted: 100, perDay: 1 })).toBe('only about 1 customer a day come (20 are needed)');
     expect(enoughKnown(ENOUGH)).toBe('112 stays are counted and about 34 customers a day come');
   });
 });
@@ -141,5 +144,34 @@ describe('the end of one that people were alerted of', () => {
     [{ toState: null, isPaid: false, status: 'stopped' }, 'stopped'],
     [{ toState: null, isPaid: false, status: 'expired' }, 'expired'],
     [{ toState: null, isPaid: false, status: 'watching' }, 'uncounted'],
+    [{ toState: 2, isPaid: false, status: 'watching', unreadable: 'wrong_shape' }, 'readable'],
+    [{ toState: 2, isPaid: false, status: 'stopped', unreadable: 'wrong_shape' }, 'stopped'],
   ])('%j is %s', (end, outcome) => expect(checkoutOutcome(end)).toBe(outcome));
+
+  test('is that of one that was alerted of and is over, held by an incident where any of its channels wants no single ones', () => {
+    const going = aCheckout({ id: 2, alerted: ['@slack'] });
+    expect(plan([going, over]).alerts).toEqual([{ channels: ['@slack'], stuck: [], over: [1] }]);
+    const held = { hasIncident: () => true, channels: [AUTO, EACH] };
+    expect(plan([{ ...over, alerted: ['@slack', '@slack-each'] }], held).alerts).toEqual([]);
+  });
+});
+
+describe('one message', () => {
+  test('names each place once, in the mode of its channels', () => {
+    const stuck = [aCheckout(), aCheckout({ id: 2 }), aCheckout({ id: 3, state: 4 }), aCheckout({ id: 4, isBacklog: true })];
+    const { alerts, reasons, dropped } = plan(stuck, { channels: [AUTO, EACH] });
+    expect(alerts).toEqual([{ channels: ['@slack', '@slack-each'], stuck: [1, 2, 3], over: [] }]);
+    expect(dropped).toEqual([4]);
+    expect(reasons.map(({ state, mode, isLast }) => [state, mode, isLast])).toEqual([
+      [6, 'auto', false],
+      [4, 'auto', false],
+    ]);
+    const each = plan([aCheckout()], { channels: [{ ...EACH, sites: ['se'] }], known: () => ENOUGH });
+    expect(each.reasons).toMatchObject([{ mode: 'each', isLast: false }]);
+  });
+});
+
+test('a first look waits for the last that was found, and five minutes at most', () => {
+  const at = (lastAt: number) => firstLookAt({ foundAt: NOW, lastAt }, { groupWait: 30 * SECOND }) - NOW;
+  expect([NOW - MINUTE, NOW + MINUTE, NOW + 4.5 * MINUTE + 1].map(at)).toEqual([30 * SECOND, 90 * SECOND, 5 * MINUTE]);
 });
