@@ -154,6 +154,14 @@ describe('late returns', () => {
     );
   });
 
+  test('are less likely than a deploy where both states of one site stopped at once', () => {
+    const half = (state: number, site = 'se') => part({ ...sudden, stuckSinceThen: 3, state, site });
+    const causes = (...parts: CausePart[]) => ranked({ ...late, parts, timedOutAfter: minutes(26, 28, 30, 29) });
+    expect(causes(half(CARD), half(IDENTITY))).toEqual(['deploy', 'late_return']);
+    for (const state of [CARD, IDENTITY]) expect(causes(half(state), half(CREDIT))).toEqual(['late_return', 'deploy']);
+    expect(causes(half(CARD), half(IDENTITY, 'fi'))).toEqual(['provider', 'late_return']);
+  });
+
   test('the end of the session is meant within a fifth of its length', () => {
     expect(ranked({ ...late, timedOutAfter: minutes(24, 24, 36) })).toContain('late_return');
     expect(ranked({ ...late, timedOutAfter: minutes(24, 24, 23.9) })).not.toContain('late_return');

@@ -142,7 +142,15 @@ test.each([
 ])('how long customers need is told when they come near the limit: %s', (_, change, told) => {
   const pace = [{ state: 6, p95: 600_000, purchases: 50, usualP95: null, limit: 900_000, ...change }];
   const built = buildDigest(facts({ ...QUIET, unreadable: 1, pace })) as { sites: { pace: unknown[] }[] };
-  expect(built.sites[0]?.pace).toHaveLength(told ? 1 : 0);
+  const { usualP95, limit, purchases } = pace[0]!;
+  const line = {
+    state: { value: 6, name: 'WaitingForCardPayments' },
+    p95Ms: pace[0]!.p95,
+    usualP95Ms: usualP95,
+    limitMs: limit,
+    purchases,
+  };
+  expect(built.sites[0]?.pace).toEqual(told ? [line] : []);
 });
 
 describe('sites are one message', () => {

@@ -6,6 +6,7 @@ import {
   isWorse,
   lossTrouble,
   REPLICA_TROUBLES,
+  REPLICA_WORDS,
   type ReplicaTrouble,
   reasonsOf,
   replicaData,
@@ -103,6 +104,7 @@ describe('what keeps replicas from their work', () => {
       replicaSymptoms(reasons.map((reason) => trouble('rep_1', reason)))[0]!.severity;
     const lost = severity('database_went_back');
     expect(isWorse(severity('two_primaries'), lost)).toBe(true);
+    expect(isWorse(severity('not_recording', 'two_primaries'), severity('two_primaries'))).toBe(true);
     expect(isWorse(severity('not_judging'), severity('not_recording', 'two_primaries'))).toBe(false);
     const both = togetherAlerted(lost, severity('two_primaries', 'not_judging'));
     expect(isWorse(severity('two_primaries', 'database_went_back', 'not_judging'), both)).toBe(false);
@@ -132,6 +134,27 @@ describe('what keeps replicas from their work', () => {
       'Every replica does its work again.',
       'A replica cannot do its work.',
     ]);
+  });
+
+  test.each(['ECONNRESET', 'CONNECT_TIMEOUT', 'CONNECTION_ENDED', 'EAI_AGAIN', '57P03', '08006', '28P01', '3D000'])(
+    'an error with the code %s is one of the connection, and no other text with it is',
+    (code) => {
+      const remedy = (error: string) => replicaRemedy({ reason: 'not_recording', error });
+      expect(remedy(`broken (${code})`)).toMatch(/^The daemon gets no usable connection to the database: /);
+      expect([remedy(`broken (x${code})`), remedy(`broken (${code}-x)`).slice(0, 10)]).toEqual([
+        'Look at the log of the daemon and of the database.',
+        'The daemon',
+      ]);
+    },
+  );
+
+  test('has words and a remedy, whatever it is', () => {
+    for (const reason of REPLICA_TROUBLES) {
+      const { wrong, over, meaning } = REPLICA_WORDS[reason];
+      expect([wrong, over, meaning].every((words) => words.length > 10)).toBe(true);
+      expect(replicaRemedy({ reason, error: null })).toMatch(/^[A-Z].*\.$/);
+    }
+    expect(replicaRemedy({ reason: 'database_went_back', error: null })).toMatch(/^Register the purchases of that time again/);
   });
 
   test('of a later version is bad without a name', () => {
