@@ -31,6 +31,10 @@ const VIEWS: Readonly<Record<string, string>> = {
   stays: `purchase_id text, site text, sequence integer, state integer, state_name text, entered_at timestamp with time zone,
     left_at timestamp with time zone, to_state integer, to_name text, seconds double precision, stuck_at timestamp with time zone,
     is_waiting boolean`,
+  outcomes: `purchase_id text, site text, hour timestamp with time zone, outcome text, last_state integer, last_state_name text,
+    was_stuck boolean, method text, country text, currency text, amount numeric`,
+  outcome_hours: `site text, hour timestamp with time zone, outcome text, last_state integer, last_state_name text,
+    was_stuck boolean, method text, country text, currency text, purchases bigint, amount numeric`,
   event_log: `event_id text, type text, site text, purchase_id text, sequence integer, created_at timestamp with time zone, body text`,
   delivery_log: `event_id text, type text, site text, purchase_id text, sequence integer, subscriber text, status text,
     attempts integer, due_at timestamp with time zone, settled_at timestamp with time zone, last_error text,
@@ -176,7 +180,7 @@ describe('views', () => {
       'analyze purchase_watch_internal.events, purchase_watch_internal.deliveries, purchase_watch_internal.subscribers',
     );
     const questions = [
-      ...['current_purchases', 'stuck_purchases', 'transitions', 'stays', 'event_log', 'delivery_log', 'registrations'].map(
+      ...['current_purchases', 'stuck_purchases', 'transitions', 'stays', 'outcomes', 'event_log', 'delivery_log', 'registrations'].map(
         (view) => [view, "purchase_id = 'p-77'"] as const,
       ),
       ...['event_log', 'delivery_log'].map((view) => [view, "event_id = 'evt_77'"] as const),
@@ -536,8 +540,10 @@ describe('a program that logs in as a member', () => {
       }
       const guarded = await t.sql`
         select relname as view from pg_class where relnamespace = 'purchase_watch'::regnamespace and 'security_barrier=true' = any(reloptions)`;
-      // What these hide, somebody who reads them must not see. The others hide no row: their conditions always hold.
+      // What these hide, somebody who reads them must not see. The others hide no row, because their conditions always hold, or
+      // hide rows of outcomes that say nothing: of purchases that are watched again, and of none.
       const openly = ['current_purchases', 'transitions', 'stays', 'delivery_log', 'site_status', 'purchase_totals'];
+      openly.push('outcomes', 'outcome_hours');
       expect([...guarded.map(({ view }) => view as string), ...openly].sort()).toEqual(Object.keys(VIEWS).sort());
     } finally {
       await reader.end();
