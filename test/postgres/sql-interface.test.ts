@@ -180,9 +180,16 @@ describe('views', () => {
       'analyze purchase_watch_internal.events, purchase_watch_internal.deliveries, purchase_watch_internal.subscribers',
     );
     const questions = [
-      ...['current_purchases', 'stuck_purchases', 'transitions', 'stays', 'outcomes', 'event_log', 'delivery_log', 'registrations'].map(
-        (view) => [view, "purchase_id = 'p-77'"] as const,
-      ),
+      ...[
+        'current_purchases',
+        'stuck_purchases',
+        'transitions',
+        'stays',
+        'outcomes',
+        'event_log',
+        'delivery_log',
+        'registrations',
+      ].map((view) => [view, "purchase_id = 'p-77'"] as const),
       ...['event_log', 'delivery_log'].map((view) => [view, "event_id = 'evt_77'"] as const),
     ];
     for (const [view, condition] of questions) {

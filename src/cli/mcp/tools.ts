@@ -275,7 +275,7 @@ function briefSchema(schema: z.ZodObject, io: 'input' | 'output') {
   return brief;
 }
 
-/** The tools as a client is told of them. */
+/** The entries of `tools/list`. */
 export const toolList = () =>
   [...TOOLS].map(([name, { title, description, input, output }]) => ({
     name,
