@@ -18,7 +18,7 @@ export function addressOf({ consoleUrl, host, port }: Pick<Settings, 'consoleUrl
 }
 
 /** An http address with 127.0.0.1 in place of the name localhost, which may lead to another program's `::1`; other addresses stay. */
-export function withoutLocalhost(address: string): string {
+function withoutLocalhost(address: string): string {
   return address.replace(/^http:\/\/localhost(?=[:/]|$)/i, 'http://127.0.0.1');
 }
 
