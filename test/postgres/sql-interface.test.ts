@@ -57,7 +57,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await sql`truncate purchase_watch.purchases, purchase_watch_internal.nudges, purchase_watch_internal.events, purchase_watch_internal.subscribers cascade`;
+  await sql`truncate purchase_watch.purchases, purchase_watch_internal.nudges, purchase_watch_internal.events, purchase_watch_internal.subscribers, purchase_watch_internal.outcome_hours cascade`;
   await syncSites(sql, ['default', 'se']);
 });
 
@@ -163,7 +163,7 @@ describe('views', () => {
     }
   });
 
-  test('find a purchase by its ID alone, and an event by its own, without reading the others', async () => {
+  test('find a purchase by its ID alone, an event by its own, and counts by their hour, without reading the others', async () => {
     await sql`insert into purchase_watch.purchases (purchase_id, site) select 'p-' || i, (array['default', 'se'])[1 + i % 2] from generate_series(1, 5000) i`;
     await sql`update purchase_watch.purchases set state = 6, state_since = now(), stuck_since = now()`;
     await sql`insert into purchase_watch_internal.purchase_details select id, '{"Price": 1}' from purchase_watch.purchases`;
@@ -179,7 +179,11 @@ describe('views', () => {
     await sql.unsafe(
       'analyze purchase_watch_internal.events, purchase_watch_internal.deliveries, purchase_watch_internal.subscribers',
     );
+    await sql`insert into purchase_watch_internal.outcome_hours (hour, customers, amount, was_stuck, outcome, site)
+      select now() - i * interval '1 hour', 1, 0, false, 'paid', s from generate_series(1, 5000) i, unnest(array['default', 'se']) s`;
+    await sql.unsafe('analyze purchase_watch_internal.outcome_hours');
     const questions = [
+      ['outcome_hours', "hour >= now() - interval '1 day'"] as const,
       ...[
         'current_purchases',
         'stuck_purchases',
