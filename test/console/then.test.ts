@@ -44,25 +44,98 @@ afterAll(async () => {
 
 const iso = (moment: number): string => `${new Date(moment).toISOString().slice(0, 16)}Z`;
 
-test('says how it was, stands still, and offers no act', async () => {
-  const { page, context, misdeeds } = await openByLink(browser, { origin: t.app.url()! });
-  await page.setViewportSize({ width: 1280, height: 900 });
-  await page.goto(`/?at=${iso(at)}`);
-  if (process.env.SHOTS) {
-    await page.screenshot({ path: `${process.env.SHOTS}/then-1280.png`, fullPage: true });
-    for (const width of [360, 768, 1024]) {
-      await page.setViewportSize({ width, height: 900 });
-      await page.screenshot({ path: `${process.env.SHOTS}/then-${width}.png`, fullPage: true });
-    }
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await page.setViewportSize({ width: 1280, height: 900 });
-    await page.screenshot({ path: `${process.env.SHOTS}/then-dark.png`, fullPage: true });
-    await page.goto(`/?at=13d`);
-    await page.screenshot({ path: `${process.env.SHOTS}/then-calm.png`, fullPage: true });
-    await page.goto(`/?at=20d`);
-    await page.screenshot({ path: `${process.env.SHOTS}/then-bad.png`, fullPage: true });
-  }
+/** The page in a tab of its own; the caller closes its context. */
+async function pageAt(query: string, javaScriptEnabled = true) {
+  const opened = await openByLink(browser, { origin: t.app.url()!, javaScriptEnabled });
+  await opened.page.setViewportSize({ width: 1280, height: 900 });
+  await opened.page.goto(`/?${query}`);
+  return opened;
+}
+
+test.each([true, false])('says how it was, stands still, and offers no act (script: %s)', async (script) => {
+  const { page, context, misdeeds } = await pageAt(`at=${iso(at)}`, script);
   expect(await page.locator('h1').textContent()).toBe('se: 12 customers were stuck waiting for the card provider.');
+  const main = page.getByRole('main');
+  expect(await main.getAttribute('data-live')).toBeNull();
+  expect(await main.locator('#live, .then .when, .then form[method=post]').count()).toBe(0);
+  expect(await main.locator('.then').textContent()).toMatch(/\d\d:\d\d UTC · stands still · what became known later is left out/);
+  expect((await main.locator('.needs').textContent())!.replace(/\s/g, ' ')).toBe(
+    'critical: se: 12 customers were stuck waiting for the card providerIt had been open for 18 min. People had not been told of it by then.',
+  );
+  // What Anna did five minutes later is no part of it, and nothing is said of the present.
+  for (const part of ['.head', '.stack'])
+    expect(await main.locator(part).textContent()).not.toMatch(/Anna|\bnow\b|is stuck|are stuck|needs/i);
+  const map = main.locator('.map svg');
+  expect((await map.textContent())!.replace(/\s+/g, ' ')).toMatch(/waiting for the card provider 26 then 12 stuck/);
+  expect(await map.locator('a').count()).toBe(0);
+  expect(await main.locator('.charts figure').count()).toBe(4);
   expect(misdeeds.found).toEqual([]);
+  await context.close();
+});
+
+test('keys and links go through time, and stay with the site', async () => {
+  const { page, context } = await pageAt(`at=${iso(at)}&site=se`);
+  const shown = () => new URL(page.url()).searchParams.get('at');
+  const press = async (key: string, moment: number | null) => {
+    await page.keyboard.press(key);
+    await expect.poll(shown).toBe(moment === null ? null : iso(moment));
+    // The keys are read by a script that comes after the page.
+    await page.waitForLoadState();
+    if (moment !== null) expect(new URL(page.url()).searchParams.get('site')).toBe('se');
+  };
+  await press('ArrowLeft', at - HOUR);
+  await press('Shift+ArrowLeft', at - 25 * HOUR);
+  await press('ArrowRight', at - 24 * HOUR);
+  await press('Shift+ArrowRight', at);
+  await press('[', at - 10 * MINUTE);
+  await press('ArrowLeft', at - 10 * MINUTE - HOUR);
+  await press(']', at - 10 * MINUTE);
+  await press('Home', null);
+  await page.keyboard.press('g');
+  await page.keyboard.press('h');
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await expect.poll(shown).toBe('1h');
+  // Keys that are off do nothing; nothing leads to what has not been yet.
+  expect(await page.locator('[data-key="Shift ArrowRight"]').count()).toBe(0);
+  await page.keyboard.press('?');
+  await page.getByText('Keys are on').click();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('ArrowLeft');
+  await page.waitForTimeout(300);
+  expect(shown()).toBe('1h');
+  await context.close();
+});
+
+test('a bar of the strip, and the field in the zone of the page, lead to a moment', async () => {
+  const { page, context } = await pageAt('at=2h', false);
+  const end = Math.ceil(at / HOUR) * HOUR;
+  const bar = page.locator(`.only-wide a[href*="${encodeURIComponent(iso(end))}"]`);
+  expect(await bar.locator('title').textContent()).toMatch(/came, at most 12 were stuck$/);
+  await bar.locator('.hour').click();
+  expect(new URL(page.url()).searchParams.get('at')).toBe(iso(end));
+  // The zone of the sites is not UTC.
+  await page
+    .getByRole('textbox', { name: 'At' })
+    .fill(new Date(at + HOUR).toLocaleString('sv-SE', { timeZone: 'Europe/Stockholm' }).slice(0, 16).replace(' ', 'T'));
+  await page.getByRole('button', { name: 'Show' }).click();
+  expect(await page.locator('.steps-nav a').first().getAttribute('href')).toContain(encodeURIComponent(iso(at)));
+  await page.getByRole('link', { name: 'Back to now' }).click();
+  await page.getByRole('link', { name: 'How it was at another time' }).click();
+  expect(new URL(page.url()).search).toBe('?at=1h');
+  await context.close();
+});
+
+test('a time of which nothing can be shown is refused with what to do; what no daemon noted is said', async () => {
+  const { page, context } = await pageAt('at=20d', false);
+  expect(await page.getByRole('main').textContent()).toMatch(/at 20d: is more than 14 days ago; give a time from \d{4}-/);
+  await page.goto('/?at=');
+  expect(await page.getByRole('main').textContent()).toContain('at: is missing');
+  const moment = at - 5 * HOUR;
+  await t.database.sql`delete from purchase_watch_internal.snapshots where at = ${moment}::timestamptz`;
+  await page.goto(`/?at=${iso(moment)}`);
+  expect(await page.locator('h1').textContent()).toBe('No incident was open.');
+  expect(await page.locator('.head').textContent()).toContain('How many purchases were watched and stuck is not kept.');
+  expect(await page.getByRole('main').textContent()).toContain('No daemon noted how purchases stood at this moment');
+  expect(await page.locator('.map').count()).toBe(0);
   await context.close();
 });

@@ -42,5 +42,6 @@ export async function addSnapshots(sql: Sql, sites: readonly string[]): Promise<
       case when b.stuck > 0 then ${states(12)} else ${states(0)} end
     from (select date_bin('10 minutes', now(), 'epoch') - n * interval '10 minutes' as at, n from generate_series(0, 14 * 144 + 6) n) m
     cross join lateral (select case when n between 48 and 60 then 12 else 0 end as stuck) b
-    cross join (select null as site union all select unnest(${[...sites]}::text[])) s`;
+    cross join (select null as site union all select unnest(${[...sites]}::text[])) s
+    on conflict do nothing`;
 }

@@ -89,7 +89,7 @@ function incidentPanel({ incidents, at }: ThenBody, { base }: Ask): Html {
   return panel({
     id: 'incidents',
     title: 'Incidents that were open',
-    note: `at ${clock(Date.parse(at))}; each link leads to what is known of it by now`,
+    note: `at ${clock(Date.parse(at))}; each link leads to all that is known of it today`,
     body: html`<ul class="needs">${incidents.map(item)}</ul>`,
   });
 }
