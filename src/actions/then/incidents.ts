@@ -7,7 +7,7 @@ import { isUnnamed } from '../../domain/incidents/symptom.ts';
 import { statePlace } from '../../domain/purchases/states.ts';
 import { counted } from '../../domain/values/counts.ts';
 import { type Instant, isoTime } from '../../domain/values/time.ts';
-import type { PastIncident } from '../../postgres/incidents/list.ts';
+import type { PastIncident } from '../../postgres/reports/past-incidents.ts';
 import { placeOf, SUBSCRIBER_WORDS } from '../incidents/words.ts';
 
 export type IncidentThen = ReturnType<typeof incidentThen>;
@@ -15,7 +15,7 @@ export type IncidentThen = ReturnType<typeof incidentThen>;
 /** How many customers were stuck in a state of a site; null: it is not known. */
 export type StuckThen = (site: string, state: number) => number | null;
 
-/** Incidents that were open at the moment: an incident that came back later had ended, as people were told. */
+/** Incidents that were open at the moment. One that came back later had ended by then, if the last event for people says so. */
 export function incidentsThen(
   rows: readonly PastIncident[],
   { at, stuckIn }: { at: Instant; stuckIn: StuckThen },
@@ -27,7 +27,8 @@ function incidentThen(
   row: PastIncident,
   { at, stuckIn, rows }: { at: Instant; stuckIn: StuckThen; rows: readonly PastIncident[] },
 ) {
-  const { id, kind, site, state, subscriber, parent, since, openedAt, quietSince, acknowledgedAt, acknowledgedBy } = row;
+  const { id, kind, site, state, subscriber, parent, since, openedAt, reopenedAt, quietSince, acknowledgedAt, acknowledgedBy } =
+    row;
   const told = toldOf(row);
   const isQuiet = quietSince !== null && quietSince <= at;
   const count = kind === 'stuck' ? countOf(row, { stuckIn, rows }) : null;
@@ -44,7 +45,7 @@ function incidentThen(
     quiet: isQuiet,
     since: isoTime(since),
     openedAt: isoTime(openedAt),
-    openMs: at - openedAt,
+    openMs: at - (reopenedAt !== null && reopenedAt <= at ? reopenedAt : openedAt),
     count,
     // A person who took it over later stands in the place of an earlier one.
     acknowledged:

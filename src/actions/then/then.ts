@@ -6,12 +6,12 @@ import { policyOf } from '../../domain/polling/poll-plan.ts';
 import { counted, grouped } from '../../domain/values/counts.ts';
 import { DAY, HOUR, type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { type IncidentSpan, incidentSpans, incidentsAt, type PastIncident } from '../../postgres/incidents/list.ts';
 import { silencesAt } from '../../postgres/incidents/silences.ts';
 import { countedEdges, usualEdges } from '../../postgres/reports/flow.ts';
+import { type IncidentSpan, incidentSpans, incidentsAt, type PastIncident } from '../../postgres/reports/past-incidents.ts';
 import { readSnapshots, type SnapshotHour, type SnapshotRow, snapshotHours } from '../../postgres/reports/snapshots.ts';
 import { readActivity } from '../flow/activity.ts';
-import { flowBody, type Standing, sumOf } from '../flow/flow.ts';
+import { flowBody, type Standing } from '../flow/flow.ts';
 import type { StayLimits } from '../flow/stay-limits.ts';
 import { silenceBody } from '../incidents/body.ts';
 import { placeOf } from '../incidents/words.ts';
@@ -67,23 +67,22 @@ export async function readThen(sql: Sql, { at: given, now, site, limits, inciden
   ]);
   const places = [...rows.flatMap((row) => row.site ?? []), ...(site === null ? [] : [site])];
   const snapshots = await readSnapshots(sql, at, [...new Set(places)]);
-  const standing = standingIn(snapshots);
-  const all = incidentsThen(rows, { at, stuckIn: (where, state) => standing?.(where, state)?.stuck ?? null });
+  const noted = notedIn(snapshots);
+  const here = noted?.(site) ?? null;
+  const stuckIn = (where: string, state: number) => (noted === null ? null : (noted(where).states.get(state)?.stuck ?? 0));
+  const all = incidentsThen(rows, { at, stuckIn });
   const incidents =
     now - at > incidentsKept ? null : all.filter(({ parent }) => parent === null || !all.some(({ id }) => id === parent));
-  const purchases = purchasesIn(snapshots, site);
-  const there = purchases === null ? [] : [...statesOf(snapshots, site).keys()];
-  const final = (state: number) => policyOf(limits.policyFor(site ?? ''), state).final;
   return {
     at: isoTime(at),
     site,
-    ...sentenceOf(incidents, purchases),
+    ...sentenceOf(incidents, here),
     notKept: NOT_KEPT,
-    purchases,
+    purchases: here === null ? null : { watching: here.watching, stuck: here.stuck },
     incidents,
     silences: silences.map((row) => silenceBody(row, at)),
     flow:
-      standing === null || purchases === null
+      here === null
         ? null
         : flowBody({
             at,
@@ -92,10 +91,10 @@ export async function readThen(sql: Sql, { at: given, now, site, limits, inciden
             counted,
             usual,
             incidents: mapIncidents(rows, all, site),
-            notSeenYet:
-              purchases.watching - sumOf([...statesOf(snapshots, site).values()].map(({ watching }) => ({ count: watching }))),
-            there,
-            standing: (state) => standing(site, state) ?? { ...NOBODY, final: final(state) },
+            notSeenYet: [...here.states.values()].reduce((left, { watching }) => left - watching, here.watching),
+            there: [...here.states.keys()],
+            standing: (state) =>
+              here.states.get(state) ?? { ...NOBODY, final: policyOf(limits.policyFor(site ?? ''), state).final },
           }),
     activity,
     hours: stripHours(hours, strip),
@@ -108,28 +107,17 @@ function mapIncidents(rows: readonly PastIncident[], all: readonly IncidentThen[
   return rows.flatMap((row) => {
     const then = all.find(({ id }) => id === row.id);
     if (then === undefined || row.kind !== 'stuck' || (site !== null && row.site !== site)) return [];
-    return [{ ...row, endsAt: then.quiet ? row.openedAt + then.openMs : null }];
+    return [{ ...row, endsAt: then.quiet ? row.quietSince : null }];
   });
 }
 
 const NOBODY: Omit<Standing, 'final'> = { watching: 0, stuck: 0, usual: null, limits: [], ages: null };
 
-const statesOf = (rows: readonly SnapshotRow[], site: string | null): ReadonlyMap<number, Standing> => {
-  const row = rows.find((each) => each.site === site);
-  return row === undefined ? new Map() : keptStates(row);
-};
-
-/** How a state of a site stood; null where nothing was noted. A site without a row of its own had no purchases. */
-function standingIn(rows: readonly SnapshotRow[]) {
+/** How the purchases of a site, or of all sites (null), stood; null where nothing was noted. A site without a row of its own had no purchases. */
+function notedIn(rows: readonly SnapshotRow[]) {
   if (rows.length === 0) return null;
-  const kept = new Map(rows.map((row) => [row.site, keptStates(row)]));
-  return (site: string | null, state: number): Standing | null => kept.get(site)?.get(state) ?? null;
-}
-
-function purchasesIn(rows: readonly SnapshotRow[], site: string | null) {
-  if (rows.length === 0) return null;
-  const { watching = 0, stuck = 0 } = rows.find((row) => row.site === site) ?? {};
-  return { watching, stuck };
+  const bySite = new Map(rows.map((row) => [row.site, { ...row, states: keptStates(row) }]));
+  return (site: string | null) => bySite.get(site) ?? { watching: 0, stuck: 0, states: new Map<number, Standing>() };
 }
 
 /** Each hour by its end; null: nothing was noted in it. */
@@ -154,7 +142,10 @@ function spanBody(span: IncidentSpan) {
 }
 
 /** One sentence about the worst, and a second one about the rest; nothing in them says how it is now. */
-function sentenceOf(incidents: readonly IncidentThen[] | null, purchases: ReturnType<typeof purchasesIn>) {
+function sentenceOf(
+  incidents: readonly IncidentThen[] | null,
+  purchases: { readonly watching: number; readonly stuck: number } | null,
+) {
   const stuck =
     purchases === null
       ? 'How many purchases were watched and stuck is not kept.'

@@ -4,6 +4,7 @@ import { z } from '@hono/zod-openapi';
 import { databaseNow } from '../../actions/database.ts';
 import { INCIDENT_KINDS } from '../../actions/incidents/rules.ts';
 import { pastMoment, readThen } from '../../actions/then/then.ts';
+import { HOUR, type Instant } from '../../domain/values/time.ts';
 import { activitySchema } from '../flow/activity.ts';
 import { flowSchema } from '../flow/flow.ts';
 import { intOrNull, listOf, momentParameter, named, orNull, siteParameter, textOrNull } from '../http/fields.ts';
@@ -15,7 +16,7 @@ import { stateOrNull, timeOrNull, timeSchema } from '../purchases/purchase-body.
 
 export function mountThen(app: Api, { sql, limits, settings }: ApiDeps): void {
   app.openapi(thenRoute, async (c) => {
-    const { at, site = null } = c.req.valid('query');
+    const { at = anHourBefore, site = null } = c.req.valid('query');
     if (site !== null) await requireSite(sql, site);
     const now = await databaseNow(sql);
     const moment = pastMoment(at(now), now);
@@ -27,6 +28,8 @@ export function mountThen(app: Api, { sql, limits, settings }: ApiDeps): void {
     return c.json(await readThen(sql, { at: moment.is, now, site, limits, incidentsKept }), 200);
   });
 }
+
+const anHourBefore = (now: Instant): Instant => now - HOUR;
 
 const thenSchema = named('Then', {
   at: timeSchema.describe('The last whole ten minutes at or before the time that was asked for: everything is as it was then.'),
@@ -54,7 +57,7 @@ const thenSchema = named('Then', {
     quiet: z.boolean().describe('Nothing was wrong in it any more.'),
     since: timeSchema.describe('The earliest symptom.'),
     openedAt: timeSchema,
-    openMs: z.int().describe('How long it had been open.'),
+    openMs: z.int().describe('How long it had been open since it opened last.'),
     count: intOrNull.describe('Customers who were stuck in it; null for other kinds, and where it was not noted.'),
     acknowledged: orNull(z.object({ at: timeSchema, by: z.string() })).describe(
       'Who looked after it. Null: nobody, or somebody whose place another person took later.',
@@ -92,7 +95,9 @@ const thenRoute = route('GET /v1/then', {
   description:
     'The answer of a moment of the last 14 days: how many purchases were watched and stuck, the flow and the activity of the hour before, the incidents and silences of then, and the hours of the 14 days. What became known later is left out. It has not the fields of `GET /v1/overview`, for much of that is not kept. Costs the same whatever is registered.',
   query: {
-    at: momentParameter.describe('A time of the last 14 days with its zone, or a duration back from now.'),
+    at: momentParameter
+      .describe('A time of the last 14 days with its zone, or a duration back from now; an hour ago when left out.')
+      .optional(),
     site: siteParameter.optional(),
   },
   answers: { 200: jsonAnswer('As it was then.', thenSchema) },

@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts';
 
 /** By then, the changes that polls of the ten minutes showed are recorded. */
 const SETTLED_AFTER: Milliseconds = 15_000;
-/** What is counted later is not how it was at the moment: nothing is noted for it. */
+/** A later count would not be of the moment, so none is made. */
 const LATEST: Milliseconds = 120_000;
 
 export type Snapshots = ReturnType<typeof createSnapshots>;

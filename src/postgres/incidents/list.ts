@@ -49,7 +49,7 @@ const silencedUntil = (incident: string): string => `
 
 // A parent is silenced by a silence of its own, and while all its parts are silenced. Alarm and parts are read as text: the
 // driver would make Decimals of the numbers in JSON, which are only counts and times.
-const COLUMNS = `
+export const INCIDENT_COLUMNS = `
   i.position, i.id, i.kind, i.site, i.state, i.subscriber, i.count, i.peak, i.alerted_count,
   i.alerted_severity, i.parent, i.severity, i.reminders, i.moved_on, i.alarm as alarm_text,
   i.opened_at, i.since, i.quiet_since, i.ends_at, i.ended_at, i.reopened_at, i.alerted_at, i.announced_at,
@@ -69,12 +69,12 @@ const COLUMNS = `
     select case when bool_and(q.until is not null) then min(q.until) end
     from (select ${silencedUntil('b')} as until from below b where b.site is not null and b.state is not null and b.quiet_since is null) q
   )) as silenced_until`;
-/** The joins that `COLUMNS` needs: the owner of a parent is also the owner of its open parts. */
-const JOINS = `
+/** The joins that `INCIDENT_COLUMNS` needs: the owner of a parent is also the owner of its open parts. */
+export const INCIDENT_JOINS = `
   left join purchase_watch_internal.incidents p on p.id = i.parent and i.ended_at is null and p.ended_at is null
   left join purchase_watch_internal.incidents g on g.id = p.parent and g.ended_at is null`;
 
-type Row = Omit<IncidentRow, 'alarm' | 'answer' | 'parts'> & {
+export type ReadIncident = Omit<IncidentRow, 'alarm' | 'answer' | 'parts'> & {
   readonly alarmText: string | null;
   readonly partsText: string | null;
   readonly answerCause: string | null;
@@ -83,7 +83,15 @@ type Row = Omit<IncidentRow, 'alarm' | 'answer' | 'parts'> & {
   readonly answeredAt: Instant | null;
 };
 
-function incidentOf({ alarmText, partsText, answerCause, answerNote, answeredBy, answeredAt, ...row }: Row): IncidentRow {
+export function incidentOf({
+  alarmText,
+  partsText,
+  answerCause,
+  answerNote,
+  answeredBy,
+  answeredAt,
+  ...row
+}: ReadIncident): IncidentRow {
   const isAnswered = answerCause !== null && answeredBy !== null && answeredAt !== null;
   return {
     ...row,
@@ -106,9 +114,9 @@ export async function listIncidents(
 ): Promise<IncidentRow[]> {
   const further = before === null ? sql`true` : sql`i.position < ${before}`;
   const page = filter.status === 'open' ? openOnes(sql, filter, further) : newestOfEach(sql, filter, further, limit);
-  const rows = await sql<Row[]>`
-    select ${sql.unsafe(COLUMNS)} from (
-      select * from (${page}) q order by q.position desc limit ${limit}) i ${sql.unsafe(JOINS)} order by i.position desc`;
+  const rows = await sql<ReadIncident[]>`
+    select ${sql.unsafe(INCIDENT_COLUMNS)} from (
+      select * from (${page}) q order by q.position desc limit ${limit}) i ${sql.unsafe(INCIDENT_JOINS)} order by i.position desc`;
   return rows.map(incidentOf);
 }
 
@@ -146,49 +154,9 @@ function newestOfEach(sql: Queries, { status, site, kind }: IncidentFilter, furt
     ${others}`;
 }
 
-/** An incident as it is now, with the last that people were told of it up to a past moment. */
-export interface PastIncident extends IncidentRow {
-  /** The type of the event, such as `incident.grew`; null, as the others, when there was none yet. */
-  readonly toldType: string | null;
-  readonly toldAt: Instant | null;
-  readonly toldBody: string | null;
-}
-
-/** The incidents that had been opened and had not ended at a moment, the latest opened first. Reads those that ended later, and the open ones. */
-export async function incidentsAt(sql: Queries, at: Instant, limit: number): Promise<PastIncident[]> {
-  const rows = await sql<(Row & Pick<PastIncident, 'toldType' | 'toldAt' | 'toldBody'>)[]>`
-    select ${sql.unsafe(COLUMNS)}, e.type as told_type, e.created_at as told_at, e.body as told_body
-    from (
-      select q.* from (
-        select * from purchase_watch_internal.incidents where ended_at is null
-        union all
-        select * from purchase_watch_internal.incidents where ended_at > ${at}::timestamptz) q
-      where q.opened_at <= ${at}::timestamptz order by q.position desc limit ${limit}) i ${sql.unsafe(JOINS)}
-    left join lateral (
-      select type, created_at, body from purchase_watch_internal.events
-      where incident = i.id and type like 'incident.%' and created_at <= ${at}::timestamptz order by position desc limit 1) e on true
-    order by i.position desc`;
-  return rows.map(({ toldType, toldAt, toldBody, ...row }) => ({ ...incidentOf(row), toldType, toldAt, toldBody }));
-}
-
-/** When an incident that is part of no other one was open. */
-export interface IncidentSpan
-  extends Pick<IncidentRow, 'id' | 'kind' | 'site' | 'subscriber' | 'severity' | 'openedAt' | 'endedAt'> {}
-
-/** The incidents that were open at some time since a moment, the first opened first; with a site, those of that site alone. */
-export const incidentSpans = (
-  sql: Queries,
-  { since, site, limit }: { since: Instant; site: string | null; limit: number },
-) => sql<IncidentSpan[]>`
-    select id, kind, site, subscriber, severity, opened_at, ended_at from (
-      select * from purchase_watch_internal.incidents where ended_at is null
-      union all
-      select * from purchase_watch_internal.incidents where ended_at > ${since}::timestamptz) q
-    where ${site === null ? sql`parent is null` : sql`site = ${site}`} order by position desc limit ${limit}`;
-
 /** An incident by its id, or null. */
 export async function findIncident(sql: Queries, id: string): Promise<IncidentRow | null> {
-  const [row] = await sql<Row[]>`
-    select ${sql.unsafe(COLUMNS)} from purchase_watch_internal.incidents i ${sql.unsafe(JOINS)} where i.id = ${id}`;
+  const [row] = await sql<ReadIncident[]>`
+    select ${sql.unsafe(INCIDENT_COLUMNS)} from purchase_watch_internal.incidents i ${sql.unsafe(INCIDENT_JOINS)} where i.id = ${id}`;
   return row === undefined ? null : incidentOf(row);
 }

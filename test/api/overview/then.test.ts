@@ -139,6 +139,13 @@ describe('a past moment', () => {
     await api.sql`delete from purchase_watch_internal.incidents where id = 'inc_parent'`;
   });
 
+  test('an incident at a place where nobody was stuck says so', async () => {
+    await incident('inc_none', { state: 9, opened: -5, ended: 5 });
+    const found = (await then(`at=${iso(at)}`)).incidents.find(({ id }: { id: string }) => id === 'inc_none');
+    expect(found).toMatchObject({ count: 0, what: expect.stringMatching(/^0 customers were stuck/) });
+    await api.sql`delete from purchase_watch_internal.incidents where id = 'inc_none'`;
+  });
+
   test('says that it does not know what no daemon noted, and promises nothing', async () => {
     const moment = at + 3 * HOUR;
     await api.sql`delete from purchase_watch_internal.snapshots where at = ${iso(moment)}`;
@@ -185,7 +192,7 @@ describe('the strip', () => {
 
 describe('a time that cannot be shown', () => {
   test.each([
-    ['', 'at: is missing'],
+    ['at=', 'at: must be a time with its zone such as'],
     ['at=yesterday', 'at: must be a time with its zone such as'],
     ['at=2026-02-30T10:00Z', 'at: must be a time with its zone'],
     ['at=15d', 'at: is more than 14 days ago; give a time from '],

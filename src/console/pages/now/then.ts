@@ -25,7 +25,7 @@ export async function thenView(ask: Ask, { at: given, site }: { at: string; site
   const sites = overview.sites.filter(({ configured }) => configured).map((each) => each.site);
   const name = `${dayName(at)}, ${clock(at)}`;
   const mark = then.severity === null ? NOTHING : icon(then.severity, `s-ico ${then.severity}`);
-  const body = html`<div class="then">${bar(then, { at, name, base: ask.base })}
+  const body = html`<div class="then">${bar(then, { at, name, ask })}
 <div class="head"><h1 class="say">${mark}${tied(then.sentence)}</h1><p class="sub">${tied(then.rest)}</p></div>
 <div class="stack">${incidentPanel(then, ask)}${silencePanel(then)}${flow(then, { sites, ask })}${activityCharts(then.activity, `The hour before ${clock(at)}`)}<p class="small mute">${then.notKept}</p></div></div>`;
   return { title: name, place: 'now', crumb: html`<a href="${ask.base}/">Now</a> / ${name}`, body, isLive: false };
@@ -34,7 +34,7 @@ export async function thenView(ask: Ask, { at: given, site }: { at: string; site
 const clock = (at: Instant): string => clockTime(at).slice(0, 5);
 
 /** The strip of hours, the steps through time, and the field for any moment. */
-function bar({ hours, opened, site }: ThenBody, { at, name, base }: { at: Instant; name: string; base: string }): Html {
+function bar({ hours, opened, site }: ThenBody, { at, name, ask: { base, now } }: { at: Instant; name: string; ask: Ask }): Html {
   const addressOf = (moment: Instant): string => {
     const query = new URLSearchParams({
       at: new Date(moment).toISOString().slice(0, 16).concat('Z'),
@@ -48,7 +48,7 @@ function bar({ hours, opened, site }: ThenBody, { at, name, base }: { at: Instan
   const utc = zone === 'UTC' ? '' : `${new Date(at).toISOString().slice(11, 16)} UTC · `;
   return html`<section class="then-bar" aria-label="Another time"><div class="row"><b>This is how it was on ${name}, ${zone}</b><span class="mute">${utc}stands still · what became known later is left out</span></div>
 ${isNoted ? hourStrip({ hours, opened, at, base, addressOf }) : html`<p>No daemon has noted an hour yet. From now on one does so every ten minutes, and keeps it for 14 days.</p>`}
-<div class="row">${steps({ hours, opened }, { at, base, addressOf })}<form action="${base}/">${site !== null && html`<input type="hidden" name="site" value="${site}">`}<label>At <input type="datetime-local" name="at" value="${local(at)}" min="${local(Date.parse(hours[0]!.to) - HOUR)}" required></label><button class="btn">Show</button></form></div>
+<div class="row">${steps({ hours, opened }, { at, now, base, addressOf })}<form action="${base}/">${site !== null && html`<input type="hidden" name="site" value="${site}">`}<label>At <input type="datetime-local" name="at" value="${local(at)}" min="${local(Date.parse(hours[0]!.to) - HOUR)}" required></label><button class="btn">Show</button></form></div>
 ${isNoted && legend}</section>`;
 }
 
@@ -58,13 +58,13 @@ const local = (at: Instant): string => exactTime(at).slice(0, 16).replace(' ', '
 /** Links that are keys, too: those that lead to a moment of which something can be shown. */
 function steps(
   { hours, opened }: Pick<ThenBody, 'hours' | 'opened'>,
-  { at, base, addressOf }: { at: Instant; base: string; addressOf(at: Instant): string },
+  { at, now, base, addressOf }: { at: Instant; now: Instant; base: string; addressOf(at: Instant): string },
 ): Html {
-  const [first, last] = [Date.parse(hours[0]!.to) - HOUR, Date.parse(hours.at(-1)!.to) + HOUR];
+  const first = Date.parse(hours[0]!.to) - HOUR;
   // The first whole ten minutes at which an incident had been opened.
   const begins = opened.map(({ openedAt }) => Math.ceil(Date.parse(openedAt) / TEN_MINUTES) * TEN_MINUTES);
   const step = (to: Instant | undefined, key: string, text: string): Html | false =>
-    to !== undefined && to >= first && to < last && html`<a class="btn" data-key="${key}" href="${addressOf(to)}">${text}</a>`;
+    to !== undefined && to >= first && to <= now && html`<a class="btn" data-key="${key}" href="${addressOf(to)}">${text}</a>`;
   return html`<nav class="steps-nav" aria-label="Step through time">${step(at - HOUR, 'ArrowLeft', `‹ ${clock(at - HOUR)}`)}${step(at + HOUR, 'ArrowRight', `${clock(at + HOUR)} ›`)}${step(at - DAY, 'Shift ArrowLeft', 'A day before')}${step(at + DAY, 'Shift ArrowRight', 'A day after')}${step(at - 7 * DAY, '', 'A week before')}${step(
     begins.find((begin) => begin < at),
     '[',
