@@ -109,7 +109,7 @@ test('keys and links go through time, and stay with the site', async () => {
 test('a bar of the strip, and the field in the zone of the page, lead to a moment', async () => {
   const { page, context } = await pageAt('at=2h', false);
   const end = Math.ceil(at / HOUR) * HOUR;
-  const bar = page.locator(`.only-wide a[href*="${encodeURIComponent(iso(end))}"]`);
+  const bar = page.locator(`.only-wide a[href*="${iso(end)}"]`);
   expect(await bar.locator('title').textContent()).toMatch(/came, at most 12 were stuck$/);
   await bar.locator('.hour').click();
   expect(new URL(page.url()).searchParams.get('at')).toBe(iso(end));
@@ -118,7 +118,7 @@ test('a bar of the strip, and the field in the zone of the page, lead to a momen
     .getByRole('textbox', { name: 'At' })
     .fill(new Date(at + HOUR).toLocaleString('sv-SE', { timeZone: 'Europe/Stockholm' }).slice(0, 16).replace(' ', 'T'));
   await page.getByRole('button', { name: 'Show' }).click();
-  expect(await page.locator('.steps-nav a').first().getAttribute('href')).toContain(encodeURIComponent(iso(at)));
+  expect(await page.locator('.steps-nav a').first().getAttribute('href')).toContain(iso(at));
   await page.getByRole('link', { name: 'Back to now' }).click();
   await page.getByRole('link', { name: 'How it was at another time' }).click();
   expect(new URL(page.url()).search).toBe('?at=1h');

@@ -23,6 +23,8 @@ import { keptStates } from './snapshots.ts';
 const THEN_DAYS = 14;
 const MINUTES = 60;
 const MOST_INCIDENTS = 500;
+/** Incidents of the 14 days, the latest ones. */
+const MOST_OPENED = 100;
 
 /** Facts of a past moment that are not kept; a page about it says so. */
 const NOT_KEPT =
@@ -63,7 +65,7 @@ export async function readThen(sql: Sql, { at: given, now, site, limits, inciden
     silencesAt(sql, at),
     readActivity(sql, { site, subscriber: null, minutes: MINUTES, before: at }),
     snapshotHours(sql, strip, site),
-    incidentSpans(sql, { since: strip.from, site, limit: MOST_INCIDENTS }),
+    incidentSpans(sql, { since: strip.from, site, limit: MOST_OPENED }),
   ]);
   const places = [...rows.flatMap((row) => row.site ?? []), ...(site === null ? [] : [site])];
   const snapshots = await readSnapshots(sql, at, [...new Set(places)]);

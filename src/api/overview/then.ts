@@ -84,7 +84,7 @@ const thenSchema = named('Then', {
     severity: z.enum(['warning', 'critical']),
     openedAt: timeSchema,
     endedAt: timeOrNull,
-  }).describe('Incidents of these days, the latest opened first.'),
+  }).describe('Incidents of these days, the latest opened first; 100 at most.'),
 });
 
 /** The answer's body. */

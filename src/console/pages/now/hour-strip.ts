@@ -5,7 +5,10 @@ import { type Html, html, number } from '../../frame/html.ts';
 import { clockTime, dayName } from '../../parts/time.ts';
 import { round } from '../../pictures/scale.ts';
 
-/** The same strip in three widths, of which a style shows the one that fits: how wide it is drawn, and how many days it has room for. */
+/**
+ * The same strip in three widths, of which a style shows the one that fits: how wide it is drawn, and how many days it has room for.
+ * Bars can be pointed at where there is a pointer; a finger is wider than they are.
+ */
 const WIDTHS = [
   { width: 960, days: 14, shown: 'only-wide' },
   { width: 700, days: 9, shown: 'only-mid' },
@@ -30,7 +33,7 @@ export function hourStrip(strip: Strip): Html {
   return html`<div class="has-mid">${WIDTHS.map((each) => html`<div class="${each.shown}">${picture(strip, each)}</div>`)}</div>`;
 }
 
-function picture({ hours: all, opened, at, base, addressOf }: Strip, { width, days }: (typeof WIDTHS)[number]): Html {
+function picture({ hours: all, opened, at, base, addressOf }: Strip, { width, days, shown }: (typeof WIDTHS)[number]): Html {
   // A narrow strip ends with the present, or with the day of the moment where that lies before.
   const last = Math.max(Math.min(all.findIndex(({ to }) => Date.parse(to) >= at + DAY) + 1 || all.length, all.length), days * 24);
   const hours = all.slice(last - days * 24, last);
@@ -39,15 +42,15 @@ function picture({ hours: all, opened, at, base, addressOf }: Strip, { width, da
   const x = (moment: Instant): number => round(((Math.min(Math.max(moment, from), end) - from) / (end - from)) * width);
   const step = width / hours.length;
   const most = Math.max(...hours.map(({ came, stuck }) => Math.max(came ?? 0, (stuck ?? 0) * STUCK_SCALE)), 1);
-  const height = (value: number): number => (value === 0 ? 0 : round(Math.max((value / most) * (BASE - TOP), 1.5)));
-  const bar = ({ to, came, stuck }: (typeof hours)[number], place: number): Html => {
-    const [left, wide] = [round(place * step), round(Math.max(step - 0.6, 0.8))];
-    const rect = (name: string, value: number) =>
-      value > 0 &&
-      html`<rect class="${name}" x="${left}" y="${round(BASE - height(value))}" width="${wide}" height="${height(value)}"/>`;
-    const hour = html`${came === null ? html`<path class="s-none" d="M${left} ${BASE - 2}h${wide}"/>` : rect('s-bar', came)}${rect('s-stuck', (stuck ?? 0) * STUCK_SCALE)}`;
-    return html`<a tabindex="-1" href="${addressOf(Date.parse(to))}"><title>${hourText({ to, came, stuck })}</title><rect class="hour" x="${left}" y="${TOP}" width="${round(step)}" height="${BASE - TOP}"/>${hour}</a>`;
+  /** Bars of all hours as one line: pieces from the base up. */
+  const bars = (name: string, countOf: (hour: ThenBody['hours'][number]) => number): Html => {
+    const piece = (value: number, place: number): string =>
+      value === 0 ? '' : `M${round((place + 0.5) * step)} ${BASE}v-${round(Math.max((value / most) * (BASE - TOP), 1.5))}`;
+    return html`<path class="${name}" stroke-width="${round(Math.max(step - 0.6, 0.8))}" d="${hours.map(countOf).map(piece).join('')}"/>`;
   };
+  const unknown = hours.map(({ came }, place) => (came === null ? `M${round(place * step)} ${BASE - 2}h${round(step / 2)}` : ''));
+  const link = (hour: ThenBody['hours'][number], place: number): Html =>
+    html`<a tabindex="-1" href="${addressOf(Date.parse(hour.to))}"><title>${hourText(hour)}</title><rect class="hour" x="${round(place * step)}" y="${TOP}" width="${round(step)}" height="${BASE - TOP}"/></a>`;
   const incident = ({ id, where, severity, openedAt, endedAt }: (typeof opened)[number]): Html | false => {
     const [begin, over] = [Date.parse(openedAt), endedAt === null ? end : Date.parse(endedAt)];
     if (over <= from || begin >= end) return false;
@@ -59,7 +62,7 @@ function picture({ hours: all, opened, at, base, addressOf }: Strip, { width, da
   const frame =
     place >= 0 &&
     html`<path class="s-at" d="M${x(at)} 4V${BASE + 4}"/><path class="s-head" d="M${round(x(at) - 5)} 2h10l-5 6z"/><rect class="s-frame" x="${round(place * step - 1.5)}" y="${TOP - 2}" width="${round(step + 3)}" height="${BASE - TOP + 4}" rx="1.5"/>`;
-  return html`<svg viewBox="-6 0 ${width + 12} ${HEIGHT}" role="group" aria-label="${days} days, a bar an hour"><path class="c-grid" d="M0 ${TOP}H${width}"/>${dayMarks(hours, { step, width })}<path class="c-base" d="M0 ${BASE}H${width}"/>${hours.map(bar)}${opened.map(incident)}${frame}</svg>`;
+  return html`<svg viewBox="-6 0 ${width + 12} ${HEIGHT}" role="group" aria-label="${days} days, a bar an hour"><path class="c-grid" d="M0 ${TOP}H${width}"/>${dayMarks(hours, { step, width })}${bars('s-bar', ({ came }) => came ?? 0)}${bars('s-stuck', ({ stuck }) => (stuck ?? 0) * STUCK_SCALE)}<path class="s-none" d="${unknown.join('')}"/><path class="c-base" d="M0 ${BASE}H${width}"/>${shown === 'only-wide' && hours.map(link)}${opened.map(incident)}${frame}</svg>`;
 }
 
 const clock = (at: Instant): string => clockTime(at).slice(0, 5);

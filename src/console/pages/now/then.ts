@@ -15,6 +15,8 @@ import { flowPanel } from './flow-panel.ts';
 import { hourStrip } from './hour-strip.ts';
 
 const TEN_MINUTES = 10 * MINUTE;
+/** Incidents that the API answers of the 14 days. */
+const MOST_OPENED = 100;
 
 export async function thenView(ask: Ask, { at: given, site }: { at: string; site: string }): Promise<View> {
   const [then, overview] = await Promise.all([
@@ -36,14 +38,11 @@ const clock = (at: Instant): string => clockTime(at).slice(0, 5);
 /** The strip of hours, the steps through time, and the field for any moment. */
 function bar({ hours, opened, site }: ThenBody, { at, name, ask: { base, now } }: { at: Instant; name: string; ask: Ask }): Html {
   const addressOf = (moment: Instant): string => {
-    const query = new URLSearchParams({
-      at: new Date(moment).toISOString().slice(0, 16).concat('Z'),
-      ...(site !== null && { site }),
-    });
-    return `${base}/?${query}`;
+    const ofSite = site === null ? '' : `&site=${encodeURIComponent(site)}`;
+    return `${base}/?at=${new Date(moment).toISOString().slice(0, 16)}Z${ofSite}`;
   };
   const isNoted = hours.some(({ came }) => came !== null);
-  const legend = html`<div class="legend"><span><i class="k flow"></i>bar: customers who came in the hour</span><span><i class="k stuck"></i>the most who were stuck at once (three times as high)</span><span>above: incidents</span>${hours.some(({ came }) => came === null) && html`<span>dash: an hour that no daemon noted</span>`}</div>`;
+  const legend = html`<div class="legend"><span><i class="k flow"></i>bar: customers who came in the hour</span><span><i class="k stuck"></i>the most who were stuck at once (three times as high)</span><span>above: incidents${opened.length >= MOST_OPENED && `, the latest ${MOST_OPENED}`}</span>${hours.some(({ came }) => came === null) && html`<span>dash: an hour that no daemon noted</span>`}</div>`;
   const zone = zoneName();
   const utc = zone === 'UTC' ? '' : `${new Date(at).toISOString().slice(11, 16)} UTC · `;
   return html`<section class="then-bar" aria-label="Another time"><div class="row"><b>This is how it was on ${name}, ${zone}</b><span class="mute">${utc}stands still · what became known later is left out</span></div>
@@ -103,7 +102,7 @@ function toldText({ at, count, waiting }: NonNullable<NonNullable<ThenBody['inci
 function silencePanel({ silences }: ThenBody): Html {
   if (silences.length === 0) return NOTHING;
   const item = ({ reason, by, startsAt, endsAt }: (typeof silences)[number]): Html =>
-    html`<li>${icon('off', 'off')}<div class="what"><p><b>${written(reason)}</b></p><p>By ${written(by)}, from ${moment(startsAt)} to ${moment(endsAt)}.</p></div></li>`;
+    html`<li>${icon('off', 'off')}<div class="what"><p><b><bdi>${reason}</bdi></b></p><p>By ${written(by)}, from ${moment(startsAt)} to ${moment(endsAt)}.</p></div></li>`;
   return panel({
     id: 'silences',
     title: 'Silences that held',
