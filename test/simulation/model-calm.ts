@@ -5,8 +5,8 @@ import type { Excuse } from './model.ts';
 const TOLD_WITHIN = 3_000;
 /** A purchase is polled, and its state with receivers, within this after it was registered, in calm. */
 const KNOWN_WITHIN = 4_000;
-/** Receivers refuse requests whose time is further off. */
-const TIMELY = 5 * 60_000;
+/** A request says when it left, also one that is made again after hours. */
+const TIMELY = 15_000;
 
 /** A request as it arrives. Times are epoch milliseconds. */
 export interface Arrival {
@@ -27,6 +27,12 @@ export function isCalm(excuses: readonly Excuse[], from: number, to: number, als
   return !excuses.some((each) => (each.kind === 'disturbed' || each.kind === also) && each.from <= last && each.to >= first);
 }
 
+/** Daemons that die, stop, stand still or take over do nothing that another one does at that moment; nor do slow answers change that. */
+const ORDERLY = new Set(['spoils answers', 'slows a receiver', 'kills', 'starts', 'stops', 'freezes']);
+export const mayOverlap = (each: Excuse): boolean => each.kind !== 'disturbed' || !ORDERLY.has(each.by);
+/** A receiver that fails disturbs no daemon. */
+export const isOfDaemons = (each: Excuse): boolean => each.kind !== 'disturbed' || each.by !== 'spoils a receiver';
+
 export class Calm {
   readonly problems: string[] = [];
   readonly #excuses: readonly Excuse[];
@@ -37,6 +43,9 @@ export class Calm {
   /** When a receiver said that it has an event. */
   readonly #taken = new Map<string, number>();
 
+  /** When purchases were erased. */
+  readonly #erased = new Map<string, number>();
+
   constructor(excuses: readonly Excuse[]) {
     this.#excuses = excuses;
   }
@@ -46,22 +55,32 @@ export class Calm {
     this.#registered.set(purchaseId, at);
   }
 
+  /** A person's data was erased, as the product said. */
+  erased(purchaseId: string, at: number): void {
+    this.#erased.set(purchaseId, at);
+  }
+
   /** A request arrived. */
   arrived({ receiver, id, lane, at, madeAt, sentAt }: Arrival): void {
     const wrong = (fault: string): void => void this.problems.push(`${receiver}: ${id} ${fault}`);
     const key = `${receiver} ${lane}`;
     const open = this.#open.get(key) ?? 0;
     this.#open.set(key, open + 1);
-    if (open > 0 && isCalm(this.#excuses, madeAt, at)) wrong(`came while another request about ${lane} was on its way`);
+    if (open > 0 && isCalm(this.#excuses.filter(mayOverlap), madeAt, at))
+      wrong(`came while another request about ${lane} was on its way`);
     const registeredAt = this.#registered.get(lane);
     this.#registered.delete(lane);
     if (registeredAt !== undefined && at - registeredAt > KNOWN_WITHIN && isCalm(this.#excuses, registeredAt, at, 'spoiled'))
       wrong(`came ${at - registeredAt} ms after ${lane} was registered`);
+    const erasedAt = this.#erased.get(lane) ?? at;
+    if (at - erasedAt > TOLD_WITHIN && isCalm(this.#excuses.filter(isOfDaemons), erasedAt, at))
+      wrong(`came ${at - erasedAt} ms after ${lane} was erased`);
     const taken = this.#taken.get(`${receiver} ${id}`);
     if (taken === undefined) {
       if (at - madeAt > TOLD_WITHIN && isCalm(this.#excuses, madeAt, at)) wrong(`came ${at - madeAt} ms after it was made`);
     } else if (isCalm(this.#excuses, taken, at)) wrong(`came again, ${at - taken} ms after it was taken`);
-    if (Math.abs(sentAt - at) > TIMELY && isCalm(this.#excuses, at, at)) wrong(`says that it was sent ${at - sentAt} ms ago`);
+    if (Math.abs(sentAt - at) > TIMELY && isCalm(this.#excuses.filter(isOfDaemons), at - TIMELY, at))
+      wrong(`says that it was sent ${at - sentAt} ms ago`);
   }
 
   /** A request was answered or given up; `well`: the receiver said that it has the event. */

@@ -70,6 +70,8 @@ export class World {
   era = 0;
   /** How many shops have still to do again what failed or was lost. */
   owed = 0;
+  /** How many tests of receivers people asked for. */
+  tests = 0;
   /** How many sessions hold a transaction open. */
   holds = 0;
   readonly problems: string[] = [];
