@@ -43,7 +43,7 @@ for (let line = nextLine(); line !== null; line = nextLine()) {
   const world = without === undefined ? whole : await (await import('../sabotage/missing.ts')).worldWithout(without);
   const began = shell.stopwatch();
   const before = process.cpuUsage();
-  const { problems, digest, figures, log } = await world.runWorld(shell, plan, snapshot);
+  const { problems, digest, figures, log } = await world.runWorld(shell, plan, snapshot, { untilProblem: without !== undefined });
   if (file !== undefined) writeFileSync(file, log.join(''));
   const cpu = Math.round(process.cpuUsage(before).user / 1_000);
   const report: Report = { seed: plan.seed, digest, ...figures, ms: Math.round(shell.stopwatch() - began), cpu, problems };

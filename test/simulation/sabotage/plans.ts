@@ -51,15 +51,22 @@ const ACTS: Readonly<Record<string, readonly [lasts: number, acts: readonly Act[
       by(20, SLOW, 3, 'api'),
     ],
   ],
+  'failing statements': [
+    60,
+    [by(2, SLOW, 8), act(6, { does: 'fails statements', code: '40001', share: 0.3, lasts: 45 * SECOND }), by(12, QUICK, 6)],
+  ],
   'frozen daemons': [
-    120,
+    100,
     [
-      by(2, SLOW, 12),
-      oddly(6, 'late', 1, 110),
-      receiver(6, 'slow', 1, 110),
-      act(12, { does: 'freezes', daemon: 0, lasts: 45 * SECOND }),
-      by(40, SLOW, 6),
-      act(70, { does: 'freezes', daemon: 1, lasts: 45 * SECOND }),
+      by(2, SLOW, 16),
+      oddly(6, 'late', 1, 90),
+      receiver(6, 'slow', 1, 90),
+      act(10, { does: 'slows the network', ms: 500, lasts: 80 * SECOND }),
+      act(14, { does: 'freezes', daemon: 0, lasts: 16 * SECOND }),
+      act(29.5, { does: 'loses statements', share: 1, lasts: 8 * SECOND }),
+      by(42, SLOW, 12),
+      act(44, { does: 'freezes', daemon: 1, lasts: 40 * SECOND }),
+      act(83.5, { does: 'loses statements', share: 1, lasts: 9 * SECOND }),
     ],
     2,
   ],
@@ -192,6 +199,7 @@ const ACTS: Readonly<Record<string, readonly [lasts: number, acts: readonly Act[
     ],
     2,
   ],
+  'lost notifications': [60, [act(1, { does: 'loses notifications', lasts: 50 * SECOND }), by(10, QUICK, 2), by(30, QUICK, 2)]],
 };
 
 /** Their seeds come after those that are drawn. */

@@ -11,6 +11,8 @@ const guard = GUARDS.find(({ name }) => name === process.env.SABOTAGE)!;
 export default defineConfig({
   ...suite,
   root,
+  // A module without its guard is kept for no other run.
+  test: { ...suite.test, fsModuleCache: false },
   plugins: [
     {
       name: 'sabotage',
