@@ -1,6 +1,6 @@
 /** What the service may be called while it fails, and how much at once: what a world's daemons asked, second by second. */
 import type { Act } from './acts/act.ts';
-import { isCalm, isOfDaemons } from './model-calm.ts';
+import { isCalm, LOAD } from './model-calm.ts';
 import { CONCURRENCY } from './settings.ts';
 import type { World } from './world.ts';
 
@@ -37,7 +37,7 @@ export function watchCalls(world: World, { kind, share, lasts }: Spoiling): void
     later(until - after, () => {
       const made = calls() - before;
       const others = world.excuses.filter((each) => each.kind !== 'spoiled' || each.from !== begin);
-      if (made > most && isCalm(others, from, world.wall, 'spoiled'))
+      if (made > most && isCalm(others, from, world.wall, { spoiled: false }))
         world.problems.push(
           `${made} calls in ${(until - after) / 1_000} s while the service answers each with ${kind}, at most ${most} may be`,
         );
@@ -69,7 +69,7 @@ export function watchAttempts(world: World, { receiver, mood, share, lasts }: Ex
     later(lasts - PAUSED_WITHIN - 1, () => {
       const made = got.length - before;
       const most = 1 + Math.floor((lasts - PAUSED_WITHIN) / PAUSES);
-      if (made > most && isCalm(world.excuses.filter(isOfDaemons), begin, world.wall))
+      if (made > most && isCalm(world.excuses, begin, world.wall, { acts: LOAD }))
         world.problems.push(
           `${made} calls of shop${receiver} in ${(lasts - PAUSED_WITHIN) / 1_000} s while it ${mood}, at most ${most} may be`,
         );

@@ -1,7 +1,7 @@
 /** What the model is given of a world to judge. */
 import { type Act, MINUTE } from './acts/act.ts';
 import type { Facts, Truth } from './model.ts';
-import { isCalm, isOfDaemons, mayOverlap } from './model-calm.ts';
+import { isCalm, LOAD, ORDERLY } from './model-calm.ts';
 import { disagreements, missingAtRest, type Row, type Stored } from './model-rest.ts';
 import { onlyValue } from './world/messages.ts';
 import type { World } from './world.ts';
@@ -81,12 +81,7 @@ export function watchBlindness(world: World): void {
     const counters = scheduler.in(world.outside.place, () => world.outside.simulator.control.counters());
     if (
       counters.overlapping.length > overlapping &&
-      isCalm(
-        world.excuses.filter((each) => mayOverlap(each) && isOfDaemons(each)),
-        now - SPOILT_CALL,
-        now,
-        'spoiled',
-      )
+      isCalm(world.excuses, now - SPOILT_CALL, now, { spoiled: false, acts: OVERLAP_NOTHING })
     )
       world.problems.push(
         `${Math.round(scheduler.now / 1_000)} s: two calls at once about ${counters.overlapping.slice(overlapping).join()}`,
@@ -103,6 +98,7 @@ export function watchBlindness(world: World): void {
   look();
 }
 
+const OVERLAP_NOTHING = [...ORDERLY, ...LOAD];
 /** A call that the daemon gave up is open at the service for as long as its body goes out. */
 const SPOILT_CALL = MINUTE;
 

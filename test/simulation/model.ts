@@ -196,7 +196,7 @@ export class Model {
       if (history[place]!.at > notAfter + blur) faults.push(`change ${data.sequence} to ${to} was seen before it happened`);
       const left = history[heard.place + 1]!.at;
       // The product writes when the answer had come, and the service may have made it as long before as a call may take.
-      const took = isCalm(this.#facts.excuses, notBefore - CALL_TAKES, notBefore, 'spoiled') ? 0 : CALL_TAKES;
+      const took = isCalm(this.#facts.excuses, notBefore - CALL_TAKES, notBefore, { spoiled: false }) ? 0 : CALL_TAKES;
       if (heard.place >= 0 && left < notBefore - blur - took)
         faults.push(`change ${data.sequence}: ${from} was seen after it was left`);
     }

@@ -79,7 +79,7 @@ function failureOf(file: string, { name }: Guard): string | null {
     '1',
     file,
   ];
-  const { stderr } = spawnSync(join(ROOT, 'node_modules/.bin/vitest'), values, {
+  const { status, stderr } = spawnSync(join(ROOT, 'node_modules/.bin/vitest'), values, {
     cwd: ROOT,
     env: { ...process.env, SABOTAGE: name },
     encoding: 'utf8',
@@ -87,9 +87,9 @@ function failureOf(file: string, { name }: Guard): string | null {
   });
   if (!existsSync(report)) throw new Error(`${file} could not be run: ${stderr.slice(-500)}`);
   const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as {
-    testResults: { message: string; assertionResults: { status: string; fullName: string }[] }[];
+    testResults: { assertionResults: { status: string; fullName: string }[] }[];
   };
   rmSync(folder, { recursive: true });
   const failed = testResults.flatMap(({ assertionResults }) => assertionResults).find(({ status }) => status === 'failed');
-  return failed?.fullName.trim() ?? (testResults.find(({ message }) => message !== '')?.message || null);
+  return failed?.fullName.trim() ?? (status === 0 ? null : 'an error that no test expects');
 }
