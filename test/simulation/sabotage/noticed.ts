@@ -30,13 +30,24 @@ export function keep(found: Readonly<Record<string, Noticed>>): void {
   writeFileSync(PAGE, `${page.slice(0, page.indexOf(BEGIN) + BEGIN.length)}\n\n${table()}\n\n${page.slice(page.indexOf(END))}`);
 }
 
+const KINDS = [
+  ['seed', 'the world of a drawn seed'],
+  ['plan', 'the world of a plan made for it'],
+  ['test', 'a test of the suite'],
+] as const;
+
 /** A row for each guard, and how many of them are noticed by what. */
 export function table(): string {
   const noticed = readNoticed();
-  const count = (kind: string): number => Object.values(noticed).filter(({ way }) => way !== null && kind in way).length;
+  const all = Object.values(noticed);
+  const counts = KINDS.map(([kind, words]) => [all.filter(({ way }) => way !== null && kind in way).length, words] as const);
+  const missed = all.filter(({ way }) => way === null).length;
   const rows = GUARDS.map(({ name, promise }) => `| ${name} | ${promise} | ${shown(noticed[name])} |`);
   return [
-    `Of ${GUARDS.length} guards, ${count('seed')} are missed by worlds of drawn seeds, ${count('plan')} by worlds of plans made for them, and ${count('test')} by a test of the suite.`,
+    `Of ${GUARDS.length} guards that are taken out one at a time, ${counts
+      .filter(([count]) => count > 0)
+      .map(([count, words]) => `${count} are noticed by ${words}`)
+      .join(', ')}. ${missed} are noticed by nothing that was tried.`,
     '',
     '| guard taken out | promise that falls | noticed by |',
     '|---|---|---|',
@@ -45,7 +56,7 @@ export function table(): string {
 }
 
 function shown(noticed: Noticed | undefined): string {
-  if (noticed === undefined || noticed.way === null) return noticed?.why ?? 'not tried';
+  if (noticed === undefined || noticed.way === null) return `nothing: ${noticed?.why ?? 'not tried'}`;
   const { way, why } = noticed;
   if ('seed' in way) return `seed ${way.seed}`;
   if ('plan' in way) return `plan \`${way.plan}\``;

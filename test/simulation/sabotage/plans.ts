@@ -86,7 +86,20 @@ const ACTS: Readonly<Record<string, readonly [lasts: number, acts: readonly Act[
   'answers that break off': [60, [by(2, QUICK, 5), receiver(4, 'cuts', 0.5, 30)]],
   'a receiver fails': [130, [by(2, SLOW, 6), receiver(5, 'fails', 1, 110), by(36, SLOW, 3)]],
   'a receiver fails at times': [70, [by(2, SLOW, 6), receiver(4, 'fails', 0.4, 50), by(20, QUICK, 4)]],
-  'a slow receiver': [70, [by(2, SLOW, 6), receiver(4, 'slow', 0.6, 50), by(20, QUICK, 4)]],
+  'a slow receiver': [
+    60,
+    [
+      by(
+        2,
+        ['BeingProcessed', 'WaitingForMobilePayment', 'WaitingForEidApp', 'WaitingForFinnishDirectPayment', 'Completed'].map(
+          (state) => step(state, 2.5),
+        ),
+        4,
+      ),
+      receiver(2, 'slow', 1, 45),
+      ...[5, 7, 8, 9.5, 10.5, 12, 13, 14.5, 16].map((at) => act(at, { does: 'asks for polls' })),
+    ],
+  ],
   'a short schedule': [
     60,
     [
