@@ -18,7 +18,7 @@ export async function startSmtpServer(options: Partial<SMTPServerOptions> = {}) 
   const received: ReceivedMail[] = [];
   const server = new SMTPServer({
     logger: false,
-    // The certificate that comes with the server is its own and trusted by nobody.
+    // The server signed its certificate itself, so no client trusts the certificate.
     disabledCommands: ['STARTTLS'],
     allowInsecureAuth: true,
     onAuth: ({ username, password }, _session, done) =>

@@ -51,7 +51,7 @@ export interface ConversationOptions {
   readonly mayLeave?: (() => boolean) | undefined;
 }
 
-/** Only where nobody else is on the way may a message, or a password, go without encryption. */
+/** A server on this machine may get messages and the password without encryption: no network is in between. */
 const THIS_MACHINE = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
 
 /** Signs in and hands the message over; without a message the server only shows that it lets us in. Throws SmtpFailure. */

@@ -59,7 +59,7 @@ function countsOf(sites: readonly Site[]) {
   };
 }
 
-/** A letter leads to the trends that it tells of; another digest to what is now. */
+/** A letter leads to the page of trends; another digest to the page Now. */
 export function digestPage({ sites }: DigestData): string {
   const isLetter = sites.some(({ trend }) => trend?.range === '7d');
   const only = sites.length === 1 ? `&site=${encodeURIComponent(nameOf(sites[0]!))}` : '';
