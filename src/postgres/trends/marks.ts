@@ -13,7 +13,7 @@ export interface MarkRow {
   readonly site: string | null;
 }
 
-/** Marks of a time that are answered at most, the latest: more make a picture that nobody reads. */
+/** The marks of a time that one answer has at most, the latest: nobody reads a picture of more. */
 const MOST_SHOWN = 500;
 
 const about = (sql: Queries, site: string | null): Fragment =>
