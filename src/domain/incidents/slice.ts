@@ -200,10 +200,16 @@ function byShare({ came, stuck }: SliceCount, share: number): number {
   return Math.max(1 - fewer, 0);
 }
 
+/** Natural logarithms of factorials, as many as were needed so far. */
+const LN_FACTORIALS = [0];
+
+function lnFactorial(of: number): number {
+  for (let n = LN_FACTORIALS.length; n <= of; n += 1) LN_FACTORIALS.push(LN_FACTORIALS[n - 1]! + Math.log(n));
+  return LN_FACTORIALS[of]!;
+}
+
 /** The natural logarithm of the number of ways to choose some of all; minus infinity where there is none. */
 function lnChoose(all: number, some: number): number {
   if (some < 0 || some > all) return Number.NEGATIVE_INFINITY;
-  let sum = 0;
-  for (let k = 1; k <= some; k += 1) sum += Math.log((all - some + k) / k);
-  return sum;
+  return lnFactorial(all) - lnFactorial(some) - lnFactorial(all - some);
 }

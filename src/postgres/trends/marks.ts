@@ -13,7 +13,7 @@ export interface MarkRow {
   readonly site: string | null;
 }
 
-/** The marks of a time that one answer has at most, the latest: nobody reads a picture of more. */
+/** Marks in one answer; of more the latest are answered. */
 const MOST_SHOWN = 500;
 
 const about = (sql: Queries, site: string | null): Fragment =>

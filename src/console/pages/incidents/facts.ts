@@ -87,7 +87,7 @@ function sliceRows({ alarm, since }: IncidentDetailsBody, customers: IncidentCus
       html`<bdi>${sliceWords(slice)}</bdi>, since ${when(slice.since, now)}<small>${number(slice.inside.stuck)} of ${counted(slice.inside.came, 'customer')} got stuck, elsewhere ${number(slice.elsewhere.stuck)} of ${number(slice.elsewhere.came)}</small>`,
     ],
     mark !== null && [
-      'It began',
+      'Near a mark',
       html`<bdi>${markWords({ at: Date.parse(mark.at), text: mark.text }, began)}</bdi><small>marked ${when(mark.at, now)}</small>`,
     ],
   ];
