@@ -1,3 +1,5 @@
+import type { ScriptStep } from '../../../packages/simulator/src/contract/purchases.ts';
+
 /** What can happen in a world, as JSON: a plan is a list of acts. */
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
@@ -53,6 +55,8 @@ export const CONNECTION_ERRORS = ['53300', '57P03'] as const;
 export interface Variation {
   readonly giveUpAfter?: string;
   readonly schedule?: readonly string[];
+  /** Whether an event is given up at the end of that schedule. */
+  readonly isBrief?: boolean;
   /** Requests under way at most, at the service and at each receiver. */
   readonly concurrency?: number;
   /** Calls of the service a second. */
@@ -70,7 +74,8 @@ export type Act = { readonly at: number } & (
   | {
       readonly does: 'registers';
       readonly by: 'sql' | 'api';
-      readonly life: Life;
+      /** A name, or the states of a life. */
+      readonly life: Life | readonly ScriptStep[];
       readonly count: number;
       readonly site?: 'second';
     }
@@ -96,7 +101,8 @@ export type Act = { readonly at: number } & (
   | { readonly does: 'steps a clock'; readonly of: 'database' | number; readonly by: number }
   | {
       readonly does: 'spoils answers';
-      readonly kind: (typeof ODD_ANSWERS)[number];
+      /** `late`: good ones, after two seconds. */
+      readonly kind: (typeof ODD_ANSWERS)[number] | 'late';
       readonly share: number;
       readonly lasts: number;
     }
