@@ -47,6 +47,7 @@ import { mountDeliveries } from './subscribers/deliveries.ts';
 import { mountRetryAll } from './subscribers/retry-all.ts';
 import { mountSubscribers } from './subscribers/subscribers.ts';
 import { mountWaiting } from './subscribers/waiting.ts';
+import { mountMarks } from './trends/marks.ts';
 import { mountTrends } from './trends/trends.ts';
 
 /** Everything that calls stand on, with the parts of streams and metrics. */
@@ -74,6 +75,7 @@ const CALLS: readonly ((app: Api, deps: AllDeps) => void)[] = [
   mountOverview,
   mountThen,
   mountFlow,
+  mountMarks,
   mountTrends,
   mountActivity,
   mountSystem,

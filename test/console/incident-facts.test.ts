@@ -52,6 +52,20 @@ test('a person acknowledges under the name of the session, else of the key, and 
   expect(form({ key: null })).toMatch(/<label>Who<input name="by" value=""[^>]* required/);
 });
 
+test('the numbers say where the fault is, and after which mark it began', () => {
+  const slice = {
+    ...{ method: '5', country: 'S<E', currency: null, since: at },
+    ...{ inside: { came: 15, stuck: 14 }, elsewhere: { came: 40, stuck: 1 } },
+  };
+  const mark = { at: new Date(NOW - 840_000).toISOString(), text: 'deploy <4.2>' };
+  const customers = { places: [], counted: 0, slice, mark } as unknown as Parameters<typeof numbers>[1];
+  const page = String(numbers(incident, customers, ask));
+  expect(page).toContain('<bdi>only payment method 5, only S&lt;E</bdi>');
+  expect(page).toContain('14 of 15 customers got stuck, elsewhere 1 of 40');
+  expect(page).toContain('<bdi>4 min after deploy &lt;4.2&gt;</bdi>');
+  expect(String(numbers(incident, null, ask))).not.toContain('Narrowed');
+});
+
 test('the remedy stands before the reason; without a named cause the page says what its message says', async () => {
   const named = {
     cause: 'deploy',

@@ -57,10 +57,12 @@ export function incidentDetails(
 ) {
   const reminderAt = nextReminderAt(incident, policy);
   const stuck = lastAlert?.data.kind === 'stuck' ? lastAlert.data : null;
-  const { earlier = null, limitMs = null, dwell = null } = stuck ?? {};
+  const { earlier = null, limitMs = null, dwell = null, slice = null, mark = null } = stuck ?? {};
   return {
     ...incidentBody(incident),
     causes: causes.map(({ cause, why, likely }) => ({ cause, why, likely, title: titleOf(cause), remedy: remedyOf(cause) })),
+    slice: slice === null ? null : { ...slice, since: isoTime(slice.since) },
+    mark: mark === null ? null : { ...mark, at: isoTime(mark.at) },
     wrong: [...advice.wrong],
     todo: [...advice.todo],
     meanwhile: [...advice.meanwhile],

@@ -1,6 +1,7 @@
 /** The customers in an incident: who waits now and who left, their money, each place by itself, and how the share of those who did not get on went. */
 import { stateOrNull } from '../../domain/events/make-event.ts';
 import { fateOf, LEFT_OUTCOMES, type LeftOutcome, leftOutcome, shareOverTime } from '../../domain/incidents/customers.ts';
+import { MARKS_BEFORE, whereOf } from '../../domain/incidents/slice.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { DAY, isoTime, isoTimeOrNull, MINUTE } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -15,6 +16,7 @@ import {
 } from '../../postgres/incidents/customers.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { type MoneyWaiting, moneyWaiting } from '../../postgres/stays/money.ts';
+import { marksIn } from '../../postgres/trends/marks.ts';
 import { requireIncident } from './incidents.ts';
 import { MOST_PLACES } from './money.ts';
 
@@ -42,11 +44,12 @@ export async function customersIn(sql: Sql, id: string, outcome?: LeftOutcome) {
   const isLeaf = kind === 'stuck' && site !== null && state !== null;
   const waiting = endedAt === null ? places : [];
   const shown = places.slice(0, MOST_SHOWN);
-  const [stuck, [whole, ...each], gone, { stays, isComplete }] = await Promise.all([
+  const [stuck, [whole, ...each], gone, { stays, isComplete }, marks] = await Promise.all([
     waiting.length === 0 ? [] : stuckPurchases(sql, { places, limit: MOST_LISTED }),
     moneyWaiting(sql, [waiting, ...(endedAt === null ? shown.map((place) => [place]) : [])]),
     leftPurchases(sql, { places, until }),
     isLeaf ? staysBetween(sql, { site, state, from, until, most: MOST_EXAMINED }) : { stays: [], isComplete: false },
+    kind === 'stuck' ? marksIn(sql, { from: since - MARKS_BEFORE, to: until }, site) : [],
   ]);
   return {
     data: stuck.map(({ stateSince, stuckSince, state: at, ...purchase }) => ({
@@ -56,6 +59,10 @@ export async function customersIn(sql: Sql, id: string, outcome?: LeftOutcome) {
       stuckSince: isoTime(stuckSince),
     })),
     ...whole!,
+    ...whereOf(
+      { stays: stays.filter(({ enteredAt }) => enteredAt >= since), marks },
+      { usualShare: alarm?.usualShare ?? null, since },
+    ),
     left: leftBody(gone, outcome),
     places: shown.map((place, index) => placeBody(place, each[index] ?? null)),
     came: isLeaf

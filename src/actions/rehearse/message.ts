@@ -106,6 +106,8 @@ function stuckData({ incident, parts, limit }: RehearsedMessage): IncidentEventD
     unpriced: 0,
     atLeast: false,
     causes: [],
+    slice: null,
+    mark: null,
     earlier: null,
     movedOn: null,
     includes: [],

@@ -9,6 +9,7 @@ import { decimal } from '../../domain/values/exact-json.ts';
 import { DAY, HOUR, type Instant, isoTime } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
+import { marksIn } from '../../postgres/trends/marks.ts';
 import {
   attemptsIn,
   type EndedAmount,
@@ -20,6 +21,7 @@ import {
   waitedInHours,
 } from '../../postgres/trends/read.ts';
 import { type Zone, zoneOf } from '../../runtime/loops/schedule.ts';
+import { markBody } from './marks.ts';
 
 export interface TrendsWanted {
   readonly range: TrendRange;
@@ -36,7 +38,7 @@ export async function readTrends(sql: Sql, { range, site, zone: name }: TrendsWa
   const zone = zoneOf(name);
   const now = await databaseNow(sql);
   const { present, before } = periodsOf(range, now, zone);
-  const [hours, earlier, ways, earlierWays, amounts, waited, receivers] = await Promise.all([
+  const [hours, earlier, ways, earlierWays, amounts, waited, receivers, marks] = await Promise.all([
     endedInHours(sql, present, site),
     endedInHours(sql, before, site),
     endedByWay(sql, present, site),
@@ -44,6 +46,7 @@ export async function readTrends(sql: Sql, { range, site, zone: name }: TrendsWa
     endedAmounts(sql, present, site),
     waitedInHours(sql, present, site),
     attemptsIn(sql, present),
+    marksIn(sql, present, site),
   ]);
   const [ends, endsBefore] = [endsOf(hours), endsOf(earlier)];
   const total = { ...shown(ends), change: changeOf(customersOf(ends), customersOf(endsBefore)), before: shown(endsBefore) };
@@ -62,6 +65,7 @@ export async function readTrends(sql: Sql, { range, site, zone: name }: TrendsWa
     waiting: waitingOf(waited, zone),
     money: moneyOf(amounts),
     receivers,
+    marks: marks.map(markBody),
   };
 }
 

@@ -5,7 +5,7 @@ import { LEFT_OUTCOMES, STAY_FATES } from '../../domain/incidents/customers.ts';
 import { listOf, named, numberOrNull, orNull, textOrNull, wordParameter } from '../http/fields.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { stateOrNull, stateSchema, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';
-import { acknowledgementSchema, incidentIdField, moneySchema } from './fields.ts';
+import { acknowledgementSchema, incidentIdField, moneySchema, nearMark, sliceSchema } from './fields.ts';
 
 export function mountCustomers(app: Api, { sql }: ApiDeps): void {
   app.openapi(customersRoute, async (c) => {
@@ -85,6 +85,10 @@ const cameSchema = z.object({
 const customersSchema = named('IncidentCustomers', {
   data: z.array(stuckPurchaseSchema).describe('Purchases stuck now, the longest waiting first; 100 at most.'),
   ...moneySchema.shape,
+  slice: orNull(sliceSchema).describe(
+    'The narrowest slice of customers that holds the fault; null when the fault is everywhere, when it is not known yet, and for incidents of several states or sites.',
+  ),
+  mark: nearMark.describe('The mark nearest to its beginning, from two hours before to ten minutes after.'),
   left: leftSchema.describe('Purchases that were stuck in it and are not any more.'),
   places: z
     .array(placeSchema)

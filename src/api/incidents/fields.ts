@@ -170,6 +170,18 @@ const earlierSchema = z.object({
   at: timeOrNull,
 });
 
+const sliceCount = z.object({ came: z.int(), stuck: z.int() });
+export const sliceSchema = named('IncidentSlice', {
+  method: textOrNull.describe('`PaymentMethod`; null: several.'),
+  country: textOrNull.describe('`CountryCode`; null: several.'),
+  currency: textOrNull.describe('`CurrencyCode`; null: several.'),
+  since: timeSchema.describe('When the first customer of the slice came who became stuck.'),
+  inside: sliceCount.describe('Customers of the slice.'),
+  elsewhere: sliceCount.describe('Customers who came to the same states in the same time and are not of the slice.'),
+});
+
+export const nearMark = orNull(z.object({ at: timeSchema, text: z.string() }));
+
 export const incidentDetailsSchema = incidentSchema
   .extend({
     causes: listOf({
@@ -179,6 +191,10 @@ export const incidentDetailsSchema = incidentSchema
       title: z.string().openapi({ description: 'The cause in a few words.', example: 'A deploy broke the page' }),
       remedy: textOrNull.describe('What to look at first; null for a cause that a later version named.'),
     }).describe('What it may be, the likeliest first, as people were alerted last.'),
+    slice: orNull(sliceSchema).describe(
+      'Where it is, when that is not everywhere: the narrowest slice of customers that holds the fault, as people were alerted last. `GET /v1/incidents/{id}/customers` has it as it is now.',
+    ),
+    mark: nearMark.describe('The mark nearest to its beginning, as people were alerted last.'),
     wrong: z
       .array(z.string())
       .describe(

@@ -9,6 +9,7 @@ import { listOf, named, numberOrNull, parameter, siteParameter, textOrNull, word
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
 import { stateOrNull, timeSchema } from '../purchases/purchase-body.ts';
+import { markSchema } from './marks.ts';
 
 export function mountTrends(app: Api, { sql }: ApiDeps): void {
   app.openapi(trendsRoute, async (c) => {
@@ -74,6 +75,7 @@ const trendsSchema = named('Trends', {
   ),
   money: listOf({ currency: z.string(), customers: z.int(), paid: amount, notPaid: amount, open: amount }),
   receivers: listOf({ subscriber: z.string(), attempts: z.int(), failed: z.int() }),
+  marks: z.array(markSchema).describe('What people and programs marked in the time, in order; the latest 500.'),
 });
 
 const trendsRoute = route('GET /v1/trends', {

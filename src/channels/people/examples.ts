@@ -4,6 +4,7 @@ import { draftOf, type EventDraft, eventBody } from '../../domain/events/make-ev
 import type { IncidentEventData } from '../../domain/events/people-event-types.ts';
 import { CAUSES } from '../../domain/incidents/causes.ts';
 import { namedState } from '../../domain/purchases/states.ts';
+import { LONGEST_TEXT } from '../../domain/values/one-line.ts';
 import { type Instant, isoTime, MINUTE } from '../../domain/values/time.ts';
 import type { OutgoingEvent } from '../outgoing/channel.ts';
 
@@ -75,6 +76,8 @@ const COMMON = {
   acknowledged: null,
   answer: null,
   singles: null,
+  slice: null,
+  mark: null,
 } as const;
 
 function openedData(now: Instant) {
@@ -99,6 +102,7 @@ function openedData(now: Instant) {
     count,
     peak: count,
     parts,
+    mark: { at: isoTime(now - 29 * MINUTE), text: long('test deploy ', LONGEST_TEXT) },
     noticedAfterMs: 24 * MINUTE,
     limitMs: null,
     dwell: null,
@@ -175,13 +179,22 @@ function typicalOpened(now: Instant): IncidentEventData<'incident.opened'> {
     peak: 14,
     parts: [],
     limitMs: 15 * MINUTE,
-    lately: { entrants: 16, overdue: 14 },
+    lately: { entrants: 45, overdue: 14 },
     purchases: [1, 2, 3, 4, 5].map((number) => `test-purchase-${number}`),
     waiting: [{ amount: '17493.00', currency: 'SEK' }],
     unpriced: 0,
     atLeast: false,
     earlier: null,
     includes: [],
+    slice: {
+      method: '5',
+      country: 'SE',
+      currency: null,
+      since: isoTime(now - 25 * MINUTE),
+      inside: { came: 14, stuck: 13 },
+      elsewhere: { came: 31, stuck: 1 },
+    },
+    mark: { at: isoTime(now - 29 * MINUTE), text: 'test deploy 4.2' },
     causes: [{ cause: 'return_request', why: 'All 14 stuck customers wait for the card provider.', likely: true }],
   };
 }

@@ -3,13 +3,14 @@
 import { readClock } from '../../actions/database.ts';
 import { customersIn } from '../../actions/incidents/customers.ts';
 import { STAY_FATES, type StayFate } from '../../domain/incidents/customers.ts';
+import { sliceWords } from '../../domain/incidents/slice.ts';
 import { stateBoth } from '../../domain/purchases/states.ts';
 import { apart, counted } from '../../domain/values/counts.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { JSON_OPTION } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { onDatabase } from '../terminal/database.ts';
-import { printJson, printLine } from '../terminal/output.ts';
+import { printable, printJson, printLine } from '../terminal/output.ts';
 import { printTable } from '../terminal/table.ts';
 import { INCIDENT_ID } from './care-options.ts';
 
@@ -42,6 +43,11 @@ export const customers = onDatabase(
       const unknown = unpriced === 0 ? '' : `; ${counted(unpriced, 'order')} without a known amount`;
       printLine(context, `\nMoney waiting: ${atLeast ? 'at least ' : ''}${sums === '' ? 'not known' : sums}${unknown}`);
       if (count > data.length) printLine(context, `${count - data.length}${atLeast ? ' or more' : ''} more are not listed.`);
+    }
+    if (found.slice !== null) {
+      const { inside, elsewhere } = found.slice;
+      const stuck = `${inside.stuck} of ${counted(inside.came, 'customer')} got stuck, elsewhere ${elsewhere.stuck} of ${elsewhere.came}`;
+      printLine(context, printable(`Narrowed down to: ${sliceWords(found.slice)} (${stuck})`));
     }
     printFates(context, found);
   },

@@ -9,6 +9,7 @@ import { listSubscribers } from '../../actions/subscribers/subscribers.ts';
 import { NO_CHANNEL, untilText } from '../../domain/explain/standing.ts';
 import { CAUSES, isCauseKey } from '../../domain/incidents/causes.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
+import { markWords, sliceWords } from '../../domain/incidents/slice.ts';
 import { stateBoth } from '../../domain/purchases/states.ts';
 import { workingText } from '../../domain/stays/dwell.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
@@ -41,7 +42,7 @@ export const show = onDatabase(
     const { incident } = story;
     const { kind, site, state } = incident;
     const isLeaf = kind === 'stuck' && site !== null && state !== null;
-    printHead(context, incident, { now, limit: isLeaf ? workingText(limits.limitOf(site, state), null) : null });
+    printHead(context, story, { now, limit: isLeaf ? workingText(limits.limitOf(site, state), null) : null });
     printParts(context, incident, now);
     printAdvice(context, story);
     printCauses(context, story, settings.consoleUrl);
@@ -51,7 +52,11 @@ export const show = onDatabase(
   },
 );
 
-function printHead(context: CliContext, incident: IncidentRow, { now, limit }: { now: Instant; limit: string | null }): void {
+function printHead(
+  context: CliContext,
+  { incident, lastAlert }: IncidentStory,
+  { now, limit }: { now: Instant; limit: string | null },
+): void {
   const { id, since, peak, count, openedAt, endedAt, reopenedAt, quietSince, parent, silencedUntil, kind, state } = incident;
   const { acknowledgedAt, acknowledgedBy, acknowledgedNote, alarm, answer } = incident;
   const status =
@@ -71,6 +76,8 @@ function printHead(context: CliContext, incident: IncidentRow, { now, limit }: {
     ['at worst', kind === 'stuck' && endedAt === null && peak > count ? counted(peak, 'customer') : null],
     ['opened', when(openedAt, now)],
     ['since', when(since, now)],
+    ['narrowed to', sliceText(lastAlert)],
+    ['marked', markText(lastAlert)],
     ['reopened', reopenedAt === null ? null : when(reopenedAt, now)],
     ['rests on', alarm === null ? null : alarmText(alarm)],
     ['working', limit],
@@ -89,6 +96,22 @@ function printHead(context: CliContext, incident: IncidentRow, { now, limit }: {
         : `${answer.cause} (${titleOf(answer.cause)}), says ${answer.by}, ${when(answer.at, now)}${noteText(answer.note)}`,
     ],
   ]);
+}
+
+/** The slice that people were alerted of last, with who got stuck in it and elsewhere. */
+function sliceText(alert: IncidentStory['lastAlert']): string | null {
+  if (alert?.data.kind !== 'stuck' || alert.data.slice === null) return null;
+  const { slice } = alert.data;
+  const { inside, elsewhere, since } = slice;
+  const stuck = `${inside.stuck} of ${counted(inside.came, 'customer')} got stuck, elsewhere ${elsewhere.stuck} of ${elsewhere.came}`;
+  return `${sliceWords(slice)}, since ${isoTime(since).slice(0, 19)}Z: ${stuck}`;
+}
+
+/** The mark near the beginning, and how long it was before that. */
+function markText(alert: IncidentStory['lastAlert']): string | null {
+  if (alert?.data.kind !== 'stuck' || alert.data.mark === null) return null;
+  const { mark, slice, alarm, since } = alert.data;
+  return `${isoTime(mark.at).slice(0, 19)}Z; it began ${markWords(mark, slice?.since ?? alarm?.since ?? since)}`;
 }
 
 const when = (at: Instant, now: Instant): string => `${isoTime(at).slice(0, 19)}Z (${relative(at, now)})`;

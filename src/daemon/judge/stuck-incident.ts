@@ -5,6 +5,7 @@ import { exitsTogether, rankCauses } from '../../domain/incidents/causes.ts';
 import type { Alarm, Detection } from '../../domain/incidents/detection.ts';
 import type { Incident } from '../../domain/incidents/incident.ts';
 import type { IncidentVerdict, StuckCount } from '../../domain/incidents/judgement.ts';
+import { greatest, whereOf } from '../../domain/incidents/slice.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { readStory, StoryPlace } from '../../postgres/incidents/story.ts';
@@ -32,7 +33,7 @@ export const placesOf = (verdict: IncidentVerdict): StoryPlace[] =>
 /** The data of the event, but for what every incident's has. */
 export function stuckData(
   verdict: IncidentVerdict,
-  { limit, oldest, money, evidence, left, last, earlier }: Awaited<ReturnType<typeof readStory>>,
+  { limit, oldest, money, evidence, around, left, last, earlier }: Awaited<ReturnType<typeof readStory>>,
   { overdue, detections, sessionLength }: StuckContext,
 ) {
   const { incident, parts } = verdict;
@@ -77,6 +78,10 @@ export function stuckData(
     waiting: [...money.waiting],
     unpriced: money.unpriced,
     atLeast: money.atLeast,
+    ...whereOf(around, {
+      usualShare: greatest(leaves.map((leaf) => leaf.alarm?.usualShare ?? null)),
+      since: alarm?.since ?? incident.since,
+    }),
     causes: causes.map((each) => ({ ...each })),
     earlier:
       earlier === null

@@ -50,6 +50,17 @@ const stuckPart = z.object({
   ended: z.boolean().catch(false),
 });
 
+const sliceCount = z.object({ came: count, stuck: count });
+/** The slice of customers that holds a fault. */
+const sliceData = z.object({
+  method: orNull(word).describe('`PaymentMethod`; null: several.'),
+  country: orNull(word).describe('`CountryCode`; null: several.'),
+  currency: orNull(word).describe('`CurrencyCode`; null: several.'),
+  since: time.describe('When the first customer of the slice came who became stuck.'),
+  inside: sliceCount.describe('Customers of the slice.'),
+  elsewhere: sliceCount.describe('Customers who came to the same states in the same time and are not of the slice.'),
+});
+
 const stuckData = z.object({
   kind: z.literal('stuck'),
   ...HEAD,
@@ -83,6 +94,10 @@ const stuckData = z.object({
   lately: orNull(z.object({ entrants: count, overdue: count })).describe(
     'Customers who came since the incident began, and those of them who became stuck; null when not known.',
   ),
+  slice: orNull(sliceData).describe(
+    'Where it is, when that is not everywhere: the narrowest slice of customers that holds the fault.',
+  ),
+  mark: orNull(z.object({ at: time, text: word })).describe('The mark nearest to its beginning, such as a deploy.'),
   noticedAfterMs: orNull(count).describe('From the first customer who speaks for the incident until it was noticed.'),
   purchases: listOf(word).describe('The oldest few.'),
   waiting: listOf(z.object({ amount: amountText, currency: word })).describe('What the orders that wait amount to.'),

@@ -1,11 +1,12 @@
 /** The customers around an incident of stuck purchases: those stuck now, and all who came to the state in a time. */
-import type { SeenStay } from '../../domain/incidents/customers.ts';
 import type { Alarm, Detection } from '../../domain/incidents/detection.ts';
+import { MARKS_BEFORE, type NearMark, type SlicedStay } from '../../domain/incidents/slice.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
-import { customerOf } from '../stays/customer.ts';
+import { customerOf, sliced } from '../stays/customer.ts';
 import { listed, paidByAnother, paidByAnotherAt, type StuckPlace } from '../stays/evidence.ts';
 import { AMOUNT, MOST_READ } from '../stays/money.ts';
+import { marksIn } from '../trends/marks.ts';
 
 /** A state of a site that the incident `incident` is made of, with the incident `id` that is about it alone. */
 export interface IncidentPlace extends Required<StuckPlace> {
@@ -131,7 +132,7 @@ export async function leftPurchases(
 }
 
 /** A stay with the purchase whose it is. */
-export interface NamedStay extends SeenStay {
+export interface NamedStay extends SlicedStay {
   readonly purchaseId: string;
 }
 
@@ -163,15 +164,41 @@ export async function staysBetween(
       coalesce(case when n.purchase is null then p.stuck_since end, (
         select min(e.created_at) from purchase_watch_internal.events e
         where e.purchase = p.id and e.type = 'purchase.stuck' and e.created_at between t.not_after and coalesce(n.not_after, 'infinity'))) as overdue_at,
-      n.not_after as left_at, n.to_state, (select count(*) from candidates) as looked
+      n.not_after as left_at, n.to_state, ${sliced(sql, 'PaymentMethod')} as method, ${sliced(sql, 'CountryCode')} as country,
+      ${sliced(sql, 'CurrencyCode')} as currency, (select count(*) from candidates) as looked
     from candidates c
     cross join lateral (select * from purchase_watch.purchases where id = c.id limit 1) p
     cross join lateral (
       select * from purchase_watch_internal.purchase_transitions t
       where t.purchase = c.id and t.to_state = ${state} and t.not_after >= ${from}::timestamptz and t.not_after < ${until}::timestamptz offset 0) t
     left join purchase_watch_internal.purchase_transitions n on n.purchase = t.purchase and n.from_sequence = t.sequence
+    left join purchase_watch_internal.purchase_details d on d.purchase = p.id
     order by t.not_after, p.id`;
   return { stays: rows.map(({ looked, ...stay }) => stay), isComplete: (rows[0]?.looked ?? 0) <= most };
+}
+
+/** Purchases of which the stays in one place are looked for. */
+const MOST_EXAMINED = 1_000;
+/** States of a site whose customers are looked for. */
+const MOST_STATES = 4;
+
+/**
+ * Everything that shows where the fault of an incident is: the stays of its customers, and marks around its beginning. Of an incident at
+ * several sites no stays are read.
+ */
+export async function readAround(
+  sql: Queries,
+  { places, until }: { places: readonly Required<StuckPlace>[]; until: Instant },
+): Promise<{ stays: SlicedStay[]; marks: NearMark[] }> {
+  const sites = [...new Set(places.map(({ site }) => site))];
+  const [only, another] = sites;
+  if (only === undefined) return { stays: [], marks: [] };
+  const stays: SlicedStay[] = [];
+  // One statement after the other: the judge has one connection.
+  for (const { state, since } of another === undefined ? places.slice(0, MOST_STATES) : [])
+    stays.push(...(await staysBetween(sql, { site: only, state, from: since, until, most: MOST_EXAMINED })).stays);
+  const from = Math.min(...places.map(({ since }) => since)) - MARKS_BEFORE;
+  return { stays, marks: await marksIn(sql, { from, to: until }, another === undefined ? only : null) };
 }
 
 /** The lowest row id of purchases that were registered since a moment; one above the highest when there is none. */

@@ -7,7 +7,7 @@ import { causeEvidence, earlierAnswer } from '../stays/evidence.ts';
 import type { StayLimits } from '../stays/limits.ts';
 import { moneyWaiting } from '../stays/money.ts';
 import { RECENT, type UsualReader } from '../stays/usual.ts';
-import { stuckPurchases } from './customers.ts';
+import { readAround, stuckPurchases } from './customers.ts';
 import { countStuck } from './incidents.ts';
 import { findIncident } from './list.ts';
 import { lastMessage } from './messages.ts';
@@ -51,6 +51,7 @@ export async function readStory(
     oldest: await stuckPurchases(sql, { places, limit: NAMED }),
     money: money!,
     evidence: isOver ? null : await causeEvidence(sql, { parts: places, since: Math.min(...places.map(({ since }) => since)) }),
+    around: await readAround(sql, { places, until: endedAt ?? now }),
     // The alarm is off, and some may have left.
     left: isOver ? await countStuck(sql, places) : null,
     last: isOver ? await lastMessage(sql, id) : null,

@@ -16,4 +16,5 @@ export const LOCKS = locksIn(`
 0010_trends.sql | create trigger | purchase_watch_internal.purchase_details | ShareRowExclusiveLock | none
 0011_stay_views.sql
 0012_then.sql
+0013_marks.sql
 `);

@@ -1,4 +1,4 @@
-/** Which customer a purchase belongs to: purchases of one order are one customer's. */
+/** Which customer a purchase belongs to, as purchases of one order are one customer's, and in which slices of customers that one is. */
 import type { Fragment, Queries } from '../connection/database.ts';
 import { MOST_OF_ONE_ORDER } from './evidence.ts';
 
@@ -16,3 +16,7 @@ export const customerOf = (sql: Queries): Fragment => sql`coalesce(
         select count(*) from (
           select from purchase_watch_internal.purchase_details q where purchase_watch_internal.order_key(q.fields) = k.key limit ${MOST_OF_ONE_ORDER + 1}) q) <= ${MOST_OF_ONE_ORDER}),
     hashtextextended(p.purchase_id, 0))`;
+
+/** SQL: the stored text of a field by which customers are kept apart; `d` is the row of details. */
+export const sliced = (sql: Queries, field: string): Fragment =>
+  sql`left(nullif(btrim(purchase_watch_internal.stored_text(d.fields, ${field})), ''), 20)`;

@@ -9,6 +9,7 @@ import { LAST_BUCKET, PER_DOUBLING } from '../../domain/stays/dwell.ts';
 import { HOUR, type Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { firstValue, onlyRow } from '../connection/rows.ts';
+import { sliced } from '../stays/customer.ts';
 import { othersOfOrder, paidByAnother, sharersOfOrder } from '../stays/evidence.ts';
 
 /** Purchases that one statement looks at, without others of their orders; further ones wait for the next statement. */
@@ -21,10 +22,6 @@ const AGAIN_WITHIN: Milliseconds = 24 * HOUR;
 const FINAL_STATES = STATE_NAMES.filter((name) => checkoutEnd(name) !== null).map(numberOf);
 
 const KEY = 'hour, way, was_stuck, outcome, site, method, country, currency';
-
-/** SQL: a stored text as it is kept apart. */
-const sliced = (sql: Queries, field: string): Fragment =>
-  sql`left(nullif(btrim(purchase_watch_internal.stored_text(d.fields, ${field})), ''), 20)`;
 
 /** SQL: the bucket of src/domain/stays/dwell.ts of a number of seconds. */
 const bucketOf = (sql: Queries, seconds: Fragment): Fragment =>

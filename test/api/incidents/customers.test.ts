@@ -34,10 +34,11 @@ interface Came {
   readonly leftAt?: number;
   readonly to?: number;
   readonly reference?: string;
+  readonly country?: string;
 }
 
 /** A purchase that came to the card payment, and what became of it, as a daemon records it. */
-async function came({ id, at, overdueAt, leftAt, to = COMPLETED, reference }: Came): Promise<void> {
+async function came({ id, at, overdueAt, leftAt, to = COMPLETED, reference, country }: Came): Promise<void> {
   const minute = (after: number): string => iso(began + after * MINUTE);
   const isThere = leftAt === undefined;
   await api.sql`
@@ -48,6 +49,9 @@ async function came({ id, at, overdueAt, leftAt, to = COMPLETED, reference }: Ca
       next_poll_at = case when ${isThere} then next_poll_at end, due_slot = case when ${isThere} then due_slot end, ended_at = ${isThere ? null : minute(leftAt)},
       sequence = 3
     where purchase_id = ${id} returning id::float8 as row`;
+  if (country !== undefined)
+    await api.sql`
+      insert into purchase_watch_internal.purchase_details (purchase, fields) values (${row}, ${JSON.stringify({ CountryCode: country, PaymentMethod: 5 })}::text::json)`;
   await api.sql`
     insert into purchase_watch_internal.purchase_transitions (purchase, sequence, not_before, not_after, from_sequence, from_state, to_state)
     values (${row}, 1, null, ${minute(at)}, null, null, ${CARD})`;
@@ -63,6 +67,28 @@ async function came({ id, at, overdueAt, leftAt, to = COMPLETED, reference }: Ca
 }
 
 const read = async (id: string) => (await api.call('GET', `/v1/incidents/${id}/customers`)).body;
+
+test('an incident says where it is, and after which mark it began', async () => {
+  for (let n = 0; n < 8; n += 1) await came({ id: `se-${n}`, at: n, overdueAt: n + 6.5, country: 'SE' });
+  for (let n = 0; n < 12; n += 1) await came({ id: `no-${n}`, at: n / 2, leftAt: n / 2 + 1, country: 'NO' });
+  for (const [minutes, text, site] of [
+    [-4, 'deploy 4.2', 'se'],
+    [-1, 'deploy elsewhere', 'default'],
+    [-100, 'deploy 4.1', null],
+  ] as const)
+    await api.sql`insert into purchase_watch_internal.marks (at, text, site) values (${iso(began + minutes * MINUTE)}, ${text}, ${site})`;
+  const { slice, mark } = await read('inc_card');
+  expect(slice).toEqual({
+    ...{ method: null, country: 'SE', currency: null, since: iso(began) },
+    ...{ inside: { came: 8, stuck: 8 }, elsewhere: { came: 12, stuck: 0 } },
+  });
+  expect(mark).toEqual({ at: iso(began - 4 * MINUTE), text: 'deploy 4.2' });
+  const { stdout } = await onDatabase({ url: api.databaseUrl }, ['incidents', 'customers', 'inc_card']);
+  expect(stdout).toMatch(/^Narrowed down to: only SE \(8 of 8 customers got stuck, elsewhere 0 of 12\)$/m);
+  await api.sql`truncate purchase_watch_internal.marks`;
+  await api.sql`delete from purchase_watch.purchases where purchase_id like 'no-%'`;
+  expect(await read('inc_card')).toMatchObject({ slice: null, mark: null });
+});
 
 test('shows who waits, what became of everybody who came, and the share over time', async () => {
   await came({ id: 'long-ago', at: -90, leftAt: -89 });

@@ -198,6 +198,8 @@ describe('reading', () => {
       todo: [expect.stringContaining('Pay a test purchase by card')],
       meanwhile: [],
       limit: null,
+      slice: null,
+      mark: null,
       earlier: null,
       said: [],
       nextReminderAt: null,

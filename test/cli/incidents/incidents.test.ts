@@ -48,6 +48,11 @@ async function told(): Promise<void> {
       waiting: [{ amount: '1234.50', currency: 'SEK' }],
     },
     causes: [{ cause: 'return_request', why: 'All 12 stuck customers wait for the card provider.' }],
+    slice: {
+      ...{ method: '5', country: 'SE', currency: null, since: '2026-11-20T09:00:00Z' },
+      ...{ inside: { came: 12, stuck: 11 }, elsewhere: { came: 30, stuck: 0 } },
+    },
+    mark: { at: '2026-11-20T08:56:00Z', text: 'deploy 4.2' },
     earlier: { cause: 'deploy', note: 'Our CSP.', by: 'Robin', at: '2026-11-03T10:00:00Z', site: 'se', state: null },
   };
   await channel();
@@ -158,6 +163,10 @@ describe('show', () => {
     );
     expect(stdout).toMatch(/^working +limit 15 min, the default$/m);
     expect(stdout).toMatch(
+      /^narrowed to +only payment method 5, only SE, since 2026-11-20T09:00:00Z: 11 of 12 customers got stuck, elsewhere 0 of 30$/m,
+    );
+    expect(stdout).toMatch(/^marked +2026-11-20T08:56:00Z; it began 4 min after deploy 4\.2$/m);
+    expect(stdout).toMatch(
       /^Likely cause: The bank's return request lacks the session \(return_request\)\n {2}All 12 stuck customers wait .*\n {2}Only card payments .*\n {2}Take the purchase id .*\n {2}More: docs\/alerts\.md#the-banks-return-request-lacks-the-session$/m,
     );
     expect(stdout).toMatch(
@@ -175,6 +184,8 @@ describe('show', () => {
       id: 'inc_card',
       alarm: { rule: 'share', at: expect.stringMatching(/Z$/), entrants: 16 },
       causes: [{ cause: 'return_request' }],
+      slice: { method: '5', country: 'SE', currency: null, since: '2026-11-20T09:00:00.000Z' },
+      mark: { at: '2026-11-20T08:56:00.000Z', text: 'deploy 4.2' },
       said: [{ channel: '@slack', stage: 'opened', status: 'delivered' }],
     });
   });

@@ -65,6 +65,7 @@ const story = (differs: Partial<Story> = {}): Story => ({
   oldest: [],
   money: { waiting: [{ amount: '12.50', currency: 'EUR' }], unpriced: 1, counted: 3, atLeast: true },
   evidence: { parts: [part('se')], sites: 2, orders: 4, begunAgain: 0 },
+  around: { stays: [], marks: [] },
   left: null,
   last: null,
   earlier: null,
@@ -94,6 +95,19 @@ test('an incident at one state of one site: its limit, its own customers and no 
     causes: [{ cause: 'rerender' }, { cause: 'return_request' }],
     movedOn: null,
   });
+});
+
+test('where it is, by its customers, and the mark before it', () => {
+  const stay = (index: number, isStuck: boolean) => ({
+    ...{ customer: `${index}`, method: '5', country: isStuck ? 'SE' : 'NO', currency: null, enteredAt: T },
+    ...{ overdueAt: isStuck ? T + MINUTE : null, leftAt: isStuck ? null : T + MINUTE, toState: isStuck ? null : 2 },
+  });
+  const stays = Array.from({ length: 30 }, (_, index) => stay(index, index < 10));
+  expect(told(alone, { around: { stays, marks: [{ at: T - MINUTE, text: 'deploy 4.2' }] } })).toMatchObject({
+    slice: { method: null, country: 'SE', inside: { came: 10, stuck: 10 }, elsewhere: { came: 20, stuck: 0 } },
+    mark: { text: 'deploy 4.2' },
+  });
+  expect(told(alone)).toMatchObject({ slice: null, mark: null });
 });
 
 test('a parent: its places since each alarm, the largest part first, and the alarm of the first part', () => {

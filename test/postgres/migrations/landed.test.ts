@@ -19,6 +19,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0010_trends.sql': '768a2f4f04e279c11d352b9ec0344394b8dbaf017e5b56a95e7c66ed26d101bd',
   '0011_stay_views.sql': '19bbf7edd772e3422a267c9b09e20cf1e4c06989ebc57d0024ee5689cb74bfaf',
   '0012_then.sql': 'ac963953fdef98cc866e4ddc214ba6058c987258acec83d8ee9dea6267aeac6e',
+  '0013_marks.sql': '51cd561e20bc05638f0b98ed8fe4295c7c1b1635d655e185ec74c3ed9f820286',
 };
 
 const hashOf = (name: string): string =>

@@ -1,16 +1,19 @@
 /** The numbers of a message about stuck purchases in a few words: the share, how sure it is, the limit, the money. All of it markup. */
 
+import { markWords, sliceWords } from '../../../domain/incidents/slice.ts';
 import { ENOUGH_EXITS } from '../../../domain/stays/dwell.ts';
 import { apart, grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import { DAY, HOUR } from '../../../domain/values/time.ts';
 import type { EventAlarm, StuckIncident, Working } from '../events/stuck-event.ts';
 import { customers } from './draft.ts';
-import { plain } from './mrkdwn.ts';
+import { moment, plain } from './mrkdwn.ts';
 
 /** Currencies named at most. */
 const NAMED = 5;
 const LONGEST_AMOUNT = 40;
+const LONGEST_SLICE = 120;
+const LONGEST_MARK = 240;
 
 /**
  * How many of those who came since it began did not get on, beside what is usual; null when that was not counted. What was
@@ -26,6 +29,20 @@ export function shareText({ alarm, lately, parts }: StuckIncident): string | nul
     return `${grouped(lately.overdue)} of ${customers(lately.entrants)} since it began did not get on in time${usual}${usual && first}`;
   if (entrants === null || overdue === null) return null;
   return `${grouped(overdue)} of ${customers(entrants)} when this was noticed${first && `,${first}`}${usual}`;
+}
+
+/** The narrowest slice that holds the fault, since when, and who got stuck in it and elsewhere; null when none is known. */
+export function sliceText(incident: StuckIncident): string | null {
+  const { slice } = incident;
+  if (slice === null) return null;
+  const { inside, elsewhere } = slice;
+  const counted = `${grouped(inside.stuck)} of ${customers(inside.came)} got stuck, elsewhere ${grouped(elsewhere.stuck)} of ${grouped(elsewhere.came)}`;
+  return `${plain(sliceWords(slice), LONGEST_SLICE)}, since ${moment(slice.since)}${markText(incident)}\n${counted}`;
+}
+
+/** The mark near the beginning, in words that follow the beginning; empty when there is none. */
+export function markText({ mark, slice, alarm, since }: StuckIncident): string {
+  return mark === null ? '' : `, ${plain(markWords(mark, slice?.since ?? alarm?.since ?? since), LONGEST_MARK)}`;
 }
 
 function inHundred(share: number): string {

@@ -12,7 +12,7 @@ import type { StuckIncident, StuckPart } from '../events/stuck-event.ts';
 import { answered, causeParagraphs, earlierParagraph } from './cause-paragraphs.ts';
 import { andMore, customers, type Draft, type Labelled, LONGEST_NAME, waitingFor } from './draft.ts';
 import { code, command, moment, plain, purchaseId } from './mrkdwn.ts';
-import { limitWords, moneyText, shareText, trustText } from './stuck-facts.ts';
+import { limitWords, markText, moneyText, shareText, sliceText, trustText } from './stuck-facts.ts';
 import { beganAt, stuckHeadline } from './stuck-headline.ts';
 
 /** Purchases named at most. */
@@ -25,7 +25,7 @@ export function stuckDraft(incident: StuckIncident, consoleUrl: string | null): 
 }
 
 function openDraft(incident: StuckIncident, consoleUrl: string | null): Draft {
-  const { stage, openedAt, count, peak, since, alarm, noticedAfterMs, limitMs, dwell, severity, waiting } = incident;
+  const { stage, openedAt, count, peak, since, alarm, noticedAfterMs, limitMs, dwell, severity, waiting, slice } = incident;
   const late = noticedAfterMs === null ? '' : `\nnoticed ${humanDuration(noticedAfterMs)} after the first of them came`;
   return {
     headline: stuckHeadline(incident),
@@ -33,7 +33,8 @@ function openDraft(incident: StuckIncident, consoleUrl: string | null): Draft {
       ...places(incident),
       ['Stuck now', peak > count ? `${customers(count)} (${grouped(peak)} at the worst)` : customers(count)],
       ['Share', shareText(incident)],
-      ['Since', `${moment(alarm?.since ?? since)}${late}`],
+      ['Narrowed down to', sliceText(incident), { order: 95 }],
+      ['Since', `${moment(alarm?.since ?? since)}${slice === null ? markText(incident) : ''}${late}`],
       ['First alerted', stage === 'reopened' ? moment(openedAt) : null],
       ['Money waiting', waiting.length === 0 ? null : moneyText(incident), { order: 90 }],
       limitMs === null

@@ -3,6 +3,7 @@ import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts'
 import type { IncidentBody, IncidentDetailsBody } from '../../../api/incidents/fields.ts';
 import { NO_CHANNEL } from '../../../domain/explain/standing.ts';
 import { CAUSES, isCauseKey } from '../../../domain/incidents/causes.ts';
+import { markWords, sliceWords } from '../../../domain/incidents/slice.ts';
 import { stateWords } from '../../../domain/purchases/states.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
@@ -36,6 +37,7 @@ export function numbers(incident: IncidentDetailsBody, customers: IncidentCustom
   return factsPanel('numbers', 'Numbers', [
     ...countRows(incident, customers),
     ...placeRows(incident, ask),
+    ...sliceRows(incident, customers, ask),
     ...timeRows(incident, ask),
     ...workingRows(incident, customers),
   ]);
@@ -72,6 +74,22 @@ function placeRows({ site, state, subscriber, parent }: IncidentDetailsBody, { b
       html`<a href="${base}/subscribers/${encodeURIComponent(subscriber)}"><bdi>${subscriber}</bdi></a>`,
     ],
     parent !== null && ['Part of', html`<a class="id" href="${base}/incidents/${parent}">${parent}</a>`],
+  ];
+}
+
+/** The narrowest slice that holds the fault, and the mark near its beginning. */
+function sliceRows({ alarm, since }: IncidentDetailsBody, customers: IncidentCustomersBody | null, { now }: Ask): Fact[] {
+  const { slice = null, mark = null } = customers ?? {};
+  const began = Date.parse(slice?.since ?? alarm?.since ?? since);
+  return [
+    slice !== null && [
+      'Narrowed down to',
+      html`<bdi>${sliceWords(slice)}</bdi>, since ${when(slice.since, now)}<small>${number(slice.inside.stuck)} of ${counted(slice.inside.came, 'customer')} got stuck, elsewhere ${number(slice.elsewhere.stuck)} of ${number(slice.elsewhere.came)}</small>`,
+    ],
+    mark !== null && [
+      'Near a mark',
+      html`<bdi>${markWords({ at: Date.parse(mark.at), text: mark.text }, began)}</bdi><small>marked ${when(mark.at, now)}</small>`,
+    ],
   ];
 }
 

@@ -68,6 +68,21 @@ const shown = (stage: string, data: object): string =>
     .replace(/\s*\n│\s*/g, ' ')
     .replace(/ {2,}/g, ' ');
 
+const slice = {
+  ...{ method: '5', country: 'SE', currency: null, since: '2026-11-20T09:05:00.000Z' },
+  ...{ inside: { came: 15, stuck: 14 }, elsewhere: { came: 40, stuck: 0 } },
+};
+
+test('says where it is, and after which deploy it began', () => {
+  const mark = { at: '2026-11-20T09:01:00.000Z', text: 'deploy <4.2>' };
+  expect(shown('opened', { ...opened, slice, mark })).toContain(
+    'only payment method 5, only SE, since 2026-11-20 09:05 UTC, 4 min after deploy <4.2> 14 of 15 customers got stuck, elsewhere 0 of 40',
+  );
+  expect(message('opened', { ...opened, slice, mark }).text).not.toContain('<4.2>');
+  expect(shown('opened', { ...opened, mark })).toContain('2026-11-20 09:05 UTC, 4 min after deploy <4.2> noticed 11 min after');
+  expect(shown('opened', opened)).not.toContain('Narrowed down to');
+});
+
 test.each([
   ['opened', several, '🔴 se: 42 customers stuck in 2 states at once, the oldest for 15 min'],
   ['ended', several, '✅ se: no longer stuck in 2 states, after 12 min'],
