@@ -92,10 +92,11 @@ export class Scheduler {
         for (const due of this.#immediates.splice(0)) this.#do(due);
         continue;
       }
+      // Timers that were cleared.
+      while (this.#heap[0]?.act === null) this.#pop();
       const next = this.#heap[0];
       if (next === undefined || next.at > until) break;
       this.#pop();
-      if (next.act === null) continue;
       this.now = Math.max(this.now, next.at);
       this.#do(next);
     }
