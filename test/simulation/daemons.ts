@@ -16,6 +16,8 @@ const STACK = /,"stack":"(?:[^"\\]|\\.)*"/g;
 
 /** Connections to the database, and one or two that are kept to the service, receivers, channels and callers of the API each. */
 const MOST_SOCKETS = 12 + 20;
+/** Sixteen loops, and two for each socket; 33 to 45 were seen. */
+const MOST_TIMERS = 16 + 2 * MOST_SOCKETS;
 /** A daemon has stopped by itself within this many milliseconds (SHUTDOWN_TIMEOUT and some). */
 const STOPPED_AFTER = 12_000;
 
@@ -70,11 +72,15 @@ export class Daemons {
     return this.#all.some(({ app, place: own }) => app !== null && own.state === 'running' && !cut.has(own));
   }
 
-  /** Daemons that hold more sockets than at rest they should. */
+  /** Daemons that hold more sockets or timers than at rest they should. */
   leaks(open: ReadonlySet<SimSocket>): string[] {
     return this.#all.flatMap(({ place: own }) => {
       const held = [...open].filter((socket) => socket.place === own && !socket.destroyed).length;
-      return held > MOST_SOCKETS ? [`${own.name} holds ${held} sockets at rest`] : [];
+      const timers = this.#shell.scheduler.timersOf(own);
+      return [
+        ...(held > MOST_SOCKETS ? [`${own.name} holds ${held} sockets at rest`] : []),
+        ...(timers > MOST_TIMERS ? [`${own.name} has ${timers} timers at rest`] : []),
+      ];
     });
   }
 

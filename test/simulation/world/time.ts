@@ -79,6 +79,11 @@ export class Scheduler {
     this.steps = 0;
   }
 
+  /** How many timers of a place are set. */
+  timersOf(place: Place): number {
+    return this.#heap.filter((due) => due.place === place && due.act !== null).length;
+  }
+
   thaw(place: Place): void {
     place.state = 'running';
     for (const act of place.kept.splice(0)) this.soon(act, place);
