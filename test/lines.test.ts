@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { countLines } from '../tools/lines.ts';
 
 /** Code lines at most: the figures of the last commit that made them smaller. A change that needs more says why in its commit. */
-const MOST = { src: 56_375, all: 60_355, core: 17_410 };
+const MOST = { src: 58_075, all: 62_080, core: 17_620 };
 
 test('the core is read in a day, and no change adds lines unnoticed', () => {
   const { src, all, core } = countLines();

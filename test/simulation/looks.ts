@@ -1,7 +1,7 @@
 /** What the model is given of a world to judge. */
 import { type Act, MINUTE } from './acts/act.ts';
-import type { Excuse, Facts, Truth } from './model.ts';
-import { isCalm } from './model-calm.ts';
+import type { Facts, Truth } from './model.ts';
+import { isCalm, LOAD, ORDERLY } from './model-calm.ts';
 import { disagreements, missingAtRest, type Row, type Stored } from './model-rest.ts';
 import { onlyValue } from './world/messages.ts';
 import type { World } from './world.ts';
@@ -25,9 +25,14 @@ export function factsOf(world: World): Facts {
 export function excuse({ excuses, shell }: World, act: Act): void {
   const from = shell.scheduler.begin + shell.scheduler.now;
   const to = from + ('lasts' in act ? act.lasts : 0);
-  if (act.does === 'spoils answers') excuses.push({ kind: 'spoiled', from, to });
+  if (act.does === 'spoils answers' && act.kind !== 'late') excuses.push({ kind: 'spoiled', from, to, isOwn: act.share < 1 });
   else if (!HARMLESS.has(act.does) || (act.does === 'registers' && (act.count > MANY || act.site !== undefined)))
-    excuses.push({ kind: 'disturbed', from, to: to + (SETTLING[act.does] ?? SETTLES), by: act.does });
+    excuses.push({
+      kind: 'disturbed',
+      from,
+      to: to + (SETTLING[act.does] ?? SETTLES),
+      by: 'mood' in act && act.mood === 'slow' ? 'slows a receiver' : act.does,
+    });
 }
 
 /** Acts that disturb nothing. */
@@ -77,7 +82,10 @@ export function watchBlindness(world: World): void {
   const look = (): void => {
     const now = scheduler.begin + scheduler.now;
     const counters = scheduler.in(world.outside.place, () => world.outside.simulator.control.counters());
-    if (counters.overlapping.length > overlapping && isCalm(ofServiceCalls(world.excuses), now - SPOILT_CALL, now, 'spoiled'))
+    if (
+      counters.overlapping.length > overlapping &&
+      isCalm(world.excuses, now - SPOILT_CALL, now, { spoiled: false, acts: OVERLAP_NOTHING })
+    )
       world.problems.push(
         `${Math.round(scheduler.now / 1_000)} s: two calls at once about ${counters.overlapping.slice(overlapping).join()}`,
       );
@@ -93,12 +101,9 @@ export function watchBlindness(world: World): void {
   look();
 }
 
+const OVERLAP_NOTHING = [...ORDERLY, ...LOAD];
 /** A call that the daemon gave up is open at the service for as long as its body goes out. */
 const SPOILT_CALL = MINUTE;
-
-/** Disturbances that may leave a call on its way beside another about the same purchase. */
-const ofServiceCalls = (excuses: readonly Excuse[]): Excuse[] =>
-  excuses.filter((each) => each.kind !== 'disturbed' || each.by !== 'spoils a receiver');
 
 /** Everything that is wrong now, whatever may still be under way. */
 export async function wrong(world: World): Promise<string[]> {

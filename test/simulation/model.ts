@@ -36,8 +36,8 @@ export type Excuse =
   | { readonly kind: 'written'; readonly at: number; readonly purchaseId: string }
   /** Daemons, database, network or receivers were not as they should be, or not for long enough. */
   | { readonly kind: 'disturbed'; readonly from: number; readonly to: number; readonly by: string }
-  /** Calls of the service failed, by share. */
-  | { readonly kind: 'spoiled'; readonly from: number; readonly to: number };
+  /** Calls of the service failed, by share; `isOwn`: so that a purchase may have been at fault. */
+  | { readonly kind: 'spoiled'; readonly from: number; readonly to: number; readonly isOwn: boolean };
 
 /** What a model knows of its world. */
 export interface Facts {
@@ -160,7 +160,8 @@ export class Model {
       if (heard.isReadable === (type === 'purchase.readable')) faults.push(`${type} came twice`);
       heard.isReadable = !heard.isReadable;
       if (number(data.state) !== heard.state) faults.push(`${type} says ${number(data.state)}, it was in ${heard.state}`);
-      if (!this.#has('spoiled')) faults.push(`${type} came, and every answer was good`);
+      if (!this.#facts.excuses.some((each) => each.kind === 'spoiled' && each.isOwn))
+        faults.push(`${type} came, and no answer was about a purchase that cannot be read`);
     }
     return faults;
   }
@@ -185,10 +186,11 @@ export class Model {
     const [from, to] = [number(data.from), number(data.to)!];
     const { blur } = this.#facts;
     const faults: string[] = [];
+    const [notBefore, notAfter] = [Date.parse(`${data.notBefore}`), Date.parse(`${data.notAfter}`)];
     if (from !== heard.state) faults.push(`change ${data.sequence} begins in ${from}, the one before ended in ${heard.state}`);
     if (from === to) faults.push(`change ${data.sequence} changes nothing`);
+    if (notBefore > notAfter) faults.push(`change ${data.sequence} ended before it began`);
     if (data.final !== FINAL.has(to)) faults.push(`change ${data.sequence} to ${to} says final ${data.final}`);
-    const [notBefore, notAfter] = [Date.parse(`${data.notBefore}`), Date.parse(`${data.notAfter}`)];
     const { history } = this.#facts.truth(data.purchaseId!) ?? { history: [] };
     const place = history.findIndex(({ state }, index) => index > heard.place && state === to);
     if (place < 0) faults.push(`change ${data.sequence} leads to ${to}, where the purchase was not after ${heard.state}`);
@@ -196,7 +198,7 @@ export class Model {
       if (history[place]!.at > notAfter + blur) faults.push(`change ${data.sequence} to ${to} was seen before it happened`);
       const left = history[heard.place + 1]!.at;
       // The product writes when the answer had come, and the service may have made it as long before as a call may take.
-      const took = isCalm(this.#facts.excuses, notBefore - CALL_TAKES, notBefore, 'spoiled') ? 0 : CALL_TAKES;
+      const took = isCalm(this.#facts.excuses, notBefore - CALL_TAKES, notBefore, { spoiled: false }) ? 0 : CALL_TAKES;
       if (heard.place >= 0 && left < notBefore - blur - took)
         faults.push(`change ${data.sequence}: ${from} was seen after it was left`);
     }

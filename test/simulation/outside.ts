@@ -135,6 +135,7 @@ export class Outside {
   /** Ends every fault. */
   mend(): void {
     this.simulator.control.clearFaults();
+    this.simulator.control.setLatency(0);
     for (const receiver of this.receivers) receiver.mood = null;
     this.calls = {};
     this.#fickle = 0;

@@ -1,6 +1,7 @@
 /** What the product says of itself at rest: its audit, the headline, its feed and histories, its figures. */
 import { audit } from '../../src/actions/audit.ts';
 import { connect } from '../../src/postgres/connection/database.ts';
+import { crowd } from './calls.ts';
 import { books } from './looks.ts';
 import type { Headline } from './model-people.ts';
 import { MAX_RPS } from './settings.ts';
@@ -24,11 +25,14 @@ export async function wrongWords(world: World): Promise<string[]> {
   };
   const ask: Ask = async (path) => JSON.parse(await text(path));
   const { mostPerSecond } = world.outside.simulator.control.counters();
-  // Each daemon rounds its part up, and each site has a ceiling of its own.
-  const ceiling = (MAX_RPS + world.plan.daemons - 1) * (world.second.size > 0 ? 2 : 1);
+  // Each daemon rounds its part up, the first and the last call of a second may both be in it, and each site has a ceiling of its own.
+  const ceiling = (MAX_RPS + 2 * world.plan.daemons - 1) * (world.second.size > 0 ? 2 : 1);
   // Calls that leave evenly may arrive together where the network is slow.
   if (world.facts.blur <= 100 && mostPerSecond.status > ceiling)
     problems.push(`${mostPerSecond.status} calls in a second, the ceiling is ${ceiling}`);
+  problems.push(...crowd(world));
+  const tests = (await books(world)).stored.filter(({ type }) => type === 'subscriber.test').length;
+  if (tests > world.tests) problems.push(`${tests} tests were sent, and people asked for ${world.tests}`);
   const { headline } = await ask<{ headline: Headline }>('/v1/overview');
   problems.push(...world.people.headline(headline, (await books(world)).rows));
   problems.push(...(await histories(world, ask)));

@@ -19,7 +19,6 @@ const USAGE = `usage: npm run prove -- [SEEDS] [LOG] [--jobs N] [--json]
 const SAYS_EVERY = 5_000;
 /** Plans tried at most to shrink one; each takes seconds. */
 const MOST_TRIED = 100;
-/** Worlds of later seeds begin years later, and no date of theirs may leave the calendar. */
 const LAST_SEED = 70_000;
 
 class Mistyped extends Error {}

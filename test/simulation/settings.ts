@@ -4,16 +4,18 @@ import { type Outside, SECRET } from './outside.ts';
 
 /** The ceiling of calls a second at each site, over all daemons together. */
 export const MAX_RPS = 20;
+/** Calls of a daemon under way at a time. */
+export const CONCURRENCY = 8;
 const NEXT_SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD';
 
 /** The text of a settings file. */
 export function settingsOf(outside: Outside, variation: Variation): string {
-  const { giveUpAfter, schedule, concurrency, maxRps, most, isRotating, hasSecondSite } = variation;
+  const { giveUpAfter, schedule, isBrief, concurrency, maxRps, most, isRotating, hasSecondSite } = variation;
   const site = {
     baseUrl: outside.simulator.url,
     clientId: 'demo-client',
     clientSecret: 'demo-secret',
-    concurrency: concurrency ?? 8,
+    concurrency: concurrency ?? CONCURRENCY,
     maxRps: maxRps ?? MAX_RPS,
   };
   const secrets = isRotating ? { secret: NEXT_SECRET, oldSecrets: [SECRET] } : { secret: SECRET };
@@ -32,7 +34,7 @@ export function settingsOf(outside: Outside, variation: Variation): string {
     alerts: { channels: { pager: { webhookUrl: outside.pager.url, secret: SECRET } } },
     webhooks: {
       // Nothing is given up within the time of a world.
-      schedule: [...(schedule ?? ['5s', '20s', '1m', '2m']), ...Array.from({ length: 30 }, () => '5m')],
+      schedule: [...(schedule ?? ['5s', '20s', '1m', '2m']), ...Array.from({ length: isBrief ? 0 : 30 }, () => '5m')],
       timeout: '5s',
       concurrency: concurrency ?? 64,
       allowAddresses: ['127.0.0.0/8'],

@@ -30,20 +30,23 @@ export async function migrated(shell: Shell): Promise<Snapshot> {
   return keep(shell.engine);
 }
 
-/** Acts out a plan from the beginning. */
-export async function runWorld(shell: Shell, plan: Plan, snapshot: Snapshot): Promise<Outcome> {
+/** Acts out a plan from the beginning, to its end or until the first problem shows. */
+export async function runWorld(shell: Shell, plan: Plan, snapshot: Snapshot, { untilProblem = false } = {}): Promise<Outcome> {
   beginAgain(shell, plan.seed);
   putBack(shell.engine, snapshot);
   const world = new World(shell, plan, snapshot);
+  if (untilProblem)
+    world.isOver = () => [world, world.model, world.calm, world.people].some(({ problems }) => problems.length > 0);
   const ended = (error: unknown): void => void world.problems.push(`the process of a daemon ended: ${(error as Error).stack}`);
   process.on('uncaughtException', ended).on('unhandledRejection', ended);
   await world.begin();
   for (const act of plan.acts) {
     await shell.scheduler.run(act.at);
     await world.look();
+    if (world.isOver()) break;
     begin(world, act);
   }
-  await shell.scheduler.run(plan.lasts);
+  if (!world.isOver()) await shell.scheduler.run(plan.lasts);
   world.mend();
   await world.rest();
   await world.look();
@@ -68,10 +71,14 @@ export class World {
   readonly undone = new Set<string>();
   /** Which belong to the second site. */
   readonly second = new Set<string>();
+  /** Whether nothing more is wanted of this world. */
+  isOver = (): boolean => false;
   /** How often the database went back. */
   era = 0;
   /** How many shops have still to do again what failed or was lost. */
   owed = 0;
+  /** How many tests of receivers people asked for. */
+  tests = 0;
   /** How many sessions hold a transaction open. */
   holds = 0;
   readonly problems: string[] = [];
@@ -252,7 +259,7 @@ export class World {
   async rest(): Promise<void> {
     await this.#settle();
     const states = this.people.openStates();
-    if (this.model.stuck.size === 0) return;
+    if (this.model.stuck.size === 0 || this.isOver()) return;
     this.outside.simulator.control.fixPage();
     const { scheduler } = this.shell;
     for (const state of states) {
@@ -274,6 +281,7 @@ export class World {
     let left: string[] = [];
     while (scheduler.now < until) {
       await scheduler.run(scheduler.now + MINUTE / 2);
+      if (this.isOver()) return;
       if (this.owed > 0) continue;
       left = await missing(this);
       if (left.length > 0) continue;

@@ -1,3 +1,5 @@
+import type { ScriptStep } from '../../../packages/simulator/src/contract/purchases.ts';
+
 /** What can happen in a world, as JSON: a plan is a list of acts. */
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
@@ -56,6 +58,8 @@ export const ROW_CHANGES = ['due', 'state', 'gone'] as const;
 export interface Variation {
   readonly giveUpAfter?: string;
   readonly schedule?: readonly string[];
+  /** Whether an event is given up at the end of that schedule. */
+  readonly isBrief?: boolean;
   /** Requests under way at most, at the service and at each receiver. */
   readonly concurrency?: number;
   /** Calls of the service a second. */
@@ -74,7 +78,8 @@ export type Act = { readonly at: number } & (
       readonly does: 'registers';
       /** `view`: as a login that may register only, and gets the row back. */
       readonly by: 'sql' | 'api' | 'view';
-      readonly life: Life;
+      /** A name, or the states of a life. */
+      readonly life: Life | readonly ScriptStep[];
       readonly count: number;
       readonly site?: 'second';
     }
@@ -103,7 +108,8 @@ export type Act = { readonly at: number } & (
   | { readonly does: 'steps a clock'; readonly of: 'database' | number; readonly by: number }
   | {
       readonly does: 'spoils answers';
-      readonly kind: (typeof ODD_ANSWERS)[number];
+      /** `late`: good ones, after two seconds. */
+      readonly kind: (typeof ODD_ANSWERS)[number] | 'late';
       readonly share: number;
       readonly lasts: number;
     }

@@ -1,5 +1,6 @@
 /** Has the acts of a plan happen. */
 import { connect } from '../../../src/postgres/connection/database.ts';
+import { watchAttempts, watchCalls } from '../calls.ts';
 import { excuse } from '../looks.ts';
 import type { World } from '../world.ts';
 import type { Act } from './act.ts';
@@ -7,6 +8,9 @@ import { ask } from './people.ts';
 import { register, registerAgain } from './registering.ts';
 import { overstep, undoOrder, writeRow } from './sql.ts';
 import { upgrade } from './upgrade.ts';
+
+/** Milliseconds. */
+const LATE = 2_000;
 
 /** Begins an act; what lasts for a while ends by itself. */
 export function begin(world: World, act: Act): void {
@@ -47,13 +51,26 @@ export function begin(world: World, act: Act): void {
       world.step(act.of, act.by);
       break;
     case 'spoils answers':
-      outside.simulator.control.fail({ kind: act.kind, share: act.share, for: act.lasts });
+      spoil(world, act);
       break;
     default:
       if ('lasts' in act) strain(world, act);
       else disturb(world, act);
       ask(world, act);
   }
+}
+
+/** Answers of the service are odd or late for a while. */
+function spoil(world: World, act: Extract<Act, { does: 'spoils answers' }>): void {
+  const { control } = world.outside.simulator;
+  watchCalls(world, act);
+  if (act.kind !== 'late') {
+    control.fail({ kind: act.kind, share: act.share, for: act.lasts });
+    return;
+  }
+  const { scheduler } = world.shell;
+  control.setLatency(LATE);
+  scheduler.after(act.lasts, () => control.setLatency(0), scheduler.world);
 }
 
 /** What happens to the database in a moment. */
@@ -81,6 +98,7 @@ function strain(world: World, act: Extract<Act, { lasts: number }>): void {
       const receiver = world.outside.receivers[act.receiver]!;
       receiver.mood = act.mood;
       receiver.share = act.share;
+      watchAttempts(world, act);
       later(() => {
         receiver.mood = null;
       });

@@ -58,6 +58,7 @@ async function leave(world: World, number: number, kind: 'stopped' | 'erased'): 
   if (answer === null || answer.status >= 300 || world.era !== era) return;
   world.excuses.push({ kind, at: world.wall, purchaseId });
   if (kind === 'stopped') world.untold.delete(purchaseId);
+  else world.calm.erased(purchaseId, world.wall);
 }
 
 /** A shop does this and that to one purchase, often while a poll of it is under way, and has it watched in the end. */
@@ -100,6 +101,7 @@ async function repeat(world: World, receiver: number, what: 'replay' | 'test', b
   const { scheduler, random } = world.shell;
   const path = `/v1/subscribers/${world.outside.receivers[receiver]!.name}/${what}`;
   const key = `sim-${random.below(1e9)}`;
+  if (what === 'test') world.tests++;
   for (let tries = 0; tries < TRIES; tries++) {
     const answer = await world.call('POST', path, body, { 'idempotency-key': key });
     if (answer !== null && answer.status < 500) return;

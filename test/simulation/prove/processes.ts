@@ -1,6 +1,6 @@
 /**
- * Worlds in processes of their own, which they take over. The clock of a process only goes on: the seeds of its worlds must grow, and a
- * plan that is run again needs a new process.
+ * Worlds in processes of their own, which they take over. The clock of a process only goes on: the seeds of its worlds must grow, begin
+ * anew in another process where their clock does, and a plan that is run again needs a new process.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,11 +9,14 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Plan } from '../acts/plan.ts';
 import type { Outcome } from '../outcome.ts';
+import { SEEDS } from '../world/time.ts';
 
 export interface Task {
   readonly plan: Plan;
   /** The file that gets the world's log. */
   readonly log?: string | undefined;
+  /** The name of a guard that the product does not have in this world. */
+  readonly without?: string;
 }
 
 /** What became of a world. */
@@ -29,7 +32,7 @@ export interface Report extends Partial<Outcome['figures']> {
 /** A world takes seconds, many in a crowd of processes. One that takes longer goes in a circle. */
 const WITHIN = 10 * 60_000;
 
-function startProcess() {
+export function startProcess() {
   // Each world leaves files there.
   const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-prove-'));
   const child = spawn(process.execPath, [join(import.meta.dirname, 'worker.ts')], {
@@ -76,7 +79,14 @@ export async function runTasks(
 ): Promise<void> {
   const work = async (): Promise<void> => {
     let own: ReturnType<typeof startProcess> | null = null;
+    let round = 0;
     for (let next = tasks.next(); !next.done; next = tasks.next()) {
+      const { seed } = next.value.plan;
+      if (Math.floor(seed / SEEDS) !== round) {
+        round = Math.floor(seed / SEEDS);
+        await own?.end();
+        own = null;
+      }
       own ??= startProcess();
       onReport(await own.run(next.value), next.value);
       if (own.isOver()) own = null;

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Plan, planOf } from '../acts/plan.ts';
+import { Scheduler } from '../world/time.ts';
 import { shrink } from './shrink.ts';
 import { storyOf } from './story.ts';
 
@@ -102,4 +103,13 @@ test.each([
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
   expect(stderr).toContain(words);
   expect(stderr).toContain('usage: npm run prove -- [SEEDS] [LOG]');
+});
+
+test('the world of any seed begins at a moment for which the queue has places, also for bulk registrations', () => {
+  const scheduler = new Scheduler();
+  const slots = [1, 1_999, 2_000, 5_999, 69_999].map((seed) => {
+    scheduler.reset(seed);
+    return 1_000_000_000 + scheduler.begin / 10_000;
+  });
+  expect(Math.max(...slots)).toBeLessThan(2 ** 31);
 });

@@ -7,7 +7,8 @@ type Fields = Readonly<Record<string, unknown>> & { readonly at: number; readonl
 const SENTENCES = new Map<string, (act: Fields) => string>([
   [
     'registers',
-    ({ count, by, life }) => `a shop registers ${plural(count, 'purchase')} by ${by === 'sql' ? 'SQL' : 'the API'} (${life})`,
+    ({ count, by, life }) =>
+      `a shop registers ${plural(count, 'purchase')} by ${by === 'sql' ? 'SQL' : 'the API'} (${typeof life === 'string' ? life : 'a life of its own'})`,
   ],
   ['kills', ({ daemon }) => `daemon ${daemon} is killed`],
   ['starts', ({ daemon }) => `daemon ${daemon} is started, unless it runs`],

@@ -11,10 +11,10 @@ import type { Report, Task } from './processes.ts';
 // Who ends the command waits for the world under way.
 process.on('SIGINT', () => undefined);
 const shell = await enclose(0);
-const { migrated, runWorld } = await import('../world.ts');
-const cold = await migrated(shell);
+const whole = await import('../world.ts');
+const cold = await whole.migrated(shell);
 // The first world has the engine meet the statements of all others.
-await runWorld(shell, { ...planOf(5), seed: 0 }, cold);
+await whole.runWorld(shell, { ...planOf(5), seed: 0 }, cold);
 const snapshot = warmed(shell.engine, cold);
 
 const still = new Int32Array(new SharedArrayBuffer(4));
@@ -39,10 +39,11 @@ function nextLine(): string | null {
 }
 
 for (let line = nextLine(); line !== null; line = nextLine()) {
-  const { plan, log: file } = JSON.parse(line) as Task;
+  const { plan, log: file, without } = JSON.parse(line) as Task;
+  const world = without === undefined ? whole : await (await import('../sabotage/missing.ts')).worldWithout(without);
   const began = shell.stopwatch();
   const before = process.cpuUsage();
-  const { problems, digest, figures, log } = await runWorld(shell, plan, snapshot);
+  const { problems, digest, figures, log } = await world.runWorld(shell, plan, snapshot, { untilProblem: without !== undefined });
   if (file !== undefined) writeFileSync(file, log.join(''));
   const cpu = Math.round(process.cpuUsage(before).user / 1_000);
   const report: Report = { seed: plan.seed, digest, ...figures, ms: Math.round(shell.stopwatch() - began), cpu, problems };

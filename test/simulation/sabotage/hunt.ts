@@ -1,84 +1,95 @@
-/** Runs worlds of the product without one of its guards, until a world shows that the guard is missing. */
-import { spawn } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+/** Looks for what shows that a guard of the product is missing: the world of a seed or of a plan made for it, or a test of the suite. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { type Guard, without } from './guard.ts';
+import { type Plan, planOf } from '../acts/plan.ts';
+import { type Report, startProcess } from '../prove/processes.ts';
+import type { Guard } from './guard.ts';
+import type { Way } from './noticed.ts';
+import { PLANS } from './plans.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
-const COPIED = ['package.json', 'src', 'packages', 'migrations', 'assets', 'test/simulation'];
-/** A world takes seconds; one that does not come to rest, or on a busy machine, minutes. */
-const WORLD_WITHIN = 15 * 60_000;
 
-/** A line that the command of the worlds writes. */
-export interface World {
-  readonly seed: number;
-  readonly digest: string;
-  readonly problems: readonly string[];
-}
+/** What showed it, and the first problem; null: nothing of what was tried. */
+export type Found = { readonly way: Way; readonly problem: string } | null;
 
-export interface Worlds {
-  readonly worlds: readonly World[];
-  /** Why the worlds ended before the last seed, though none had a problem; null: they did not. */
-  readonly broken: string | null;
-}
+const planOfWay = (way: Exclude<Way, { test: string }>): Plan => ('seed' in way ? planOf(way.seed) : PLANS[way.plan]!);
 
-/** Copies the sources, without a guard where one is given, into a folder of their own. */
-function copyOf(guard: Guard | null): string {
-  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-sabotage-'));
-  for (const name of COPIED) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  mkdirSync(join(folder, 'tmp'));
-  if (guard === null) return folder;
-  const path = join(folder, guard.file);
-  writeFileSync(path, without(guard, readFileSync(path, 'utf8')));
-  return folder;
-}
+/** Worlds in one process, which is started anew where it ended or where its clock would have to go back. */
+export function createHunt() {
+  let own: ReturnType<typeof startProcess> | null = null;
+  /** The last seed of each guard. */
+  const seeds = new Map<string | undefined, number>();
+  /** Problems of worlds of the product with all its guards. */
+  const whole = new Map<string, readonly string[]>();
 
-/** Runs the worlds of these seeds, without the guard where one is given, in one process, up to the first one with a problem. */
-export async function runWithout(guard: Guard | null, [first, last]: readonly [number, number]): Promise<Worlds> {
-  const folder = copyOf(guard);
-  const child = spawn(process.execPath, [join(folder, 'test/simulation/run.ts'), `${first}..${last}`, '--json'], {
-    detached: true,
-    env: { PATH: process.env.PATH, TMPDIR: join(folder, 'tmp') },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  // The worlds run in a child of that process.
-  const end = (): void => {
-    if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, 'SIGKILL');
-  };
-  const leave = (): void => {
-    end();
-    rmSync(folder, { recursive: true, force: true });
-  };
-  // A person ends the command while worlds run.
-  process.once('exit', leave);
-  let timer = setTimeout(end, WORLD_WITHIN);
-  let errors = '';
-  child.stderr.on('data', (chunk) => {
-    errors = `${errors}${chunk}`.slice(-2_000);
-  });
-  const worlds: World[] = [];
-  try {
-    for await (const line of createInterface({ input: child.stdout })) {
-      clearTimeout(timer);
-      timer = setTimeout(end, WORLD_WITHIN);
-      const world = JSON.parse(line) as World;
-      worlds.push(world);
-      if (world.problems.length > 0) return { worlds, broken: null };
+  const run = async (plan: Plan, guard?: string): Promise<Report> => {
+    if (own?.isOver() || plan.seed <= (seeds.get(guard) ?? -1)) {
+      await own?.end();
+      own = null;
+      seeds.clear();
     }
-    await ended;
-    const seed = worlds.at(-1)?.seed ?? first - 1;
-    if (seed === last) return { worlds, broken: null };
-    const cause = child.signalCode === null ? errors.split('\n').findLast((each) => each.includes('Error')) : 'it did not end';
-    return { worlds, broken: `the world of seed ${seed + 1}: ${cause ?? 'it ended the process'}` };
-  } finally {
-    clearTimeout(timer);
-    end();
-    await ended;
-    process.off('exit', leave);
-    leave();
-  }
+    own ??= startProcess();
+    seeds.set(guard, plan.seed);
+    return own.run({ plan, ...(guard === undefined ? {} : { without: guard }) });
+  };
+  /** Throws when the world has problems with all guards, too. */
+  const expectWhole = async (plan: Plan, way: Way): Promise<void> => {
+    const key = JSON.stringify(way);
+    if (!whole.has(key)) whole.set(key, (await run(plan)).problems);
+    const [problem] = whole.get(key)!;
+    if (problem !== undefined) throw new Error(`the product with all its guards has a problem with ${key}: ${problem}`);
+  };
+
+  return {
+    /** Tries these one after the other. */
+    find: async (guard: Guard, ways: readonly Way[]): Promise<Found> => {
+      for (const way of ways) {
+        if ('test' in way) {
+          const problem = failureOf(way.test, guard);
+          if (problem !== null) return { way, problem };
+          continue;
+        }
+        const plan = planOfWay(way);
+        const [problem] = (await run(plan, guard.name)).problems;
+        if (problem === undefined) continue;
+        await expectWhole(plan, way);
+        return { way, problem };
+      }
+      return null;
+    },
+    end: async (): Promise<void> => own?.end(),
+  };
+}
+
+/** The name of the first test of a file that fails without a guard; null: none does. */
+function failureOf(file: string, { name }: Guard): string | null {
+  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-sabotage-'));
+  const report = join(folder, 'report.json');
+  const values = [
+    'run',
+    '--config',
+    join(import.meta.dirname, 'vitest.config.ts'),
+    '--reporter',
+    'json',
+    '--outputFile',
+    report,
+    '--bail',
+    '1',
+    file,
+  ];
+  const { status, stderr } = spawnSync(join(ROOT, 'node_modules/.bin/vitest'), values, {
+    cwd: ROOT,
+    env: { ...process.env, SABOTAGE: name },
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+  });
+  if (!existsSync(report)) throw new Error(`${file} could not be run: ${stderr.slice(-500)}`);
+  const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as {
+    testResults: { assertionResults: { status: string; fullName: string }[] }[];
+  };
+  rmSync(folder, { recursive: true });
+  const failed = testResults.flatMap(({ assertionResults }) => assertionResults).find(({ status }) => status === 'failed');
+  return failed?.fullName.trim() ?? (status === 0 ? null : 'an error that no test expects');
 }

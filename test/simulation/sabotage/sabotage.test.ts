@@ -1,9 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { without } from './guard.ts';
 import { GUARDS } from './guards.ts';
+import { readNoticed, table } from './noticed.ts';
+import { PLANS } from './plans.ts';
 
 const sourceOf = (file: string): string => readFileSync(join(import.meta.dirname, '../../..', file), 'utf8');
 
@@ -17,4 +19,15 @@ test.each(GUARDS)('$name: its text is in its file once, and the file can be read
   const changed = without(guard, source);
   expect(changed).not.toBe(source);
   if (guard.file.endsWith('.ts')) stripTypeScriptTypes(changed);
+});
+
+test('each guard has what noticed it, which exists, and the page about proofs shows that', () => {
+  const noticed = readNoticed();
+  expect(Object.keys(noticed)).toEqual(GUARDS.map(({ name }) => name));
+  for (const { way, why } of Object.values(noticed)) {
+    if (way === null) expect(why).toBeDefined();
+    else if ('plan' in way) expect(Object.keys(PLANS)).toContain(way.plan);
+    else if ('test' in way) expect(existsSync(join(import.meta.dirname, '../../..', way.test))).toBe(true);
+  }
+  expect(sourceOf('docs/proof.md')).toContain(table());
 });

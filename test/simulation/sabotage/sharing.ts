@@ -84,7 +84,7 @@ export const SHARING: readonly Guard[] = [
   },
   {
     name: 'a shard is given away when nothing is under way',
-    promise: 'no poll or delivery is repeated because replicas share anew',
+    promise: 'no poll or delivery is repeated because replicas divide the shards again',
     file: HELD,
     from: '.filter(([, { leaving, busy }]) => leaving && busy === 0);',
     to: '.filter(([, { leaving }]) => leaving);',

@@ -33,6 +33,8 @@ interface Due {
 const FIRST = Date.UTC(2026, 0, 15, 9);
 /** So much later the next seed's world begins: ids that only ever grow within a process grow from world to world, too. */
 const APART = 40 * 24 * 3_600_000;
+/** After so many seeds, which take centuries, worlds begin at the first moment again: the queue has no places for later dates. */
+export const SEEDS = 2_000;
 
 export class Scheduler {
   /** Milliseconds since the start of this world. */
@@ -71,7 +73,7 @@ export class Scheduler {
 
   /** Forgets everything that is due: the world of a seed begins. */
   reset(seed: number): void {
-    this.begin = FIRST + seed * APART;
+    this.begin = FIRST + (seed % SEEDS) * APART;
     this.#heap.length = 0;
     this.#immediates = [];
     this.#order = 0;
