@@ -16,6 +16,8 @@ const STACK = /,"stack":"(?:[^"\\]|\\.)*"/g;
 
 /** Connections to the database, and one or two that are kept to the service, receivers, channels and callers of the API each. */
 const MOST_SOCKETS = 12 + 20;
+/** Sixteen loops, and two for each socket; 33 to 45 were seen. */
+const MOST_TIMERS = 16 + 2 * MOST_SOCKETS;
 /** A daemon has stopped by itself within this many milliseconds (SHUTDOWN_TIMEOUT and some). */
 const STOPPED_AFTER = 12_000;
 
@@ -70,11 +72,15 @@ export class Daemons {
     return this.#all.some(({ app, place: own }) => app !== null && own.state === 'running' && !cut.has(own));
   }
 
-  /** Daemons that hold more sockets than at rest they should. */
+  /** Daemons that hold more sockets or timers than at rest they should. */
   leaks(open: ReadonlySet<SimSocket>): string[] {
     return this.#all.flatMap(({ place: own }) => {
       const held = [...open].filter((socket) => socket.place === own && !socket.destroyed).length;
-      return held > MOST_SOCKETS ? [`${own.name} holds ${held} sockets at rest`] : [];
+      const timers = this.#shell.scheduler.timersOf(own);
+      return [
+        ...(held > MOST_SOCKETS ? [`${own.name} holds ${held} sockets at rest`] : []),
+        ...(timers > MOST_TIMERS ? [`${own.name} has ${timers} timers at rest`] : []),
+      ];
     });
   }
 
@@ -85,20 +91,7 @@ export class Daemons {
     daemon.isStarting = true;
     daemon.place = place(`daemon ${index} start ${daemon.starts}`);
     daemon.place.skew = daemon.skew;
-    const path = join(this.#folder, `settings-${index}.yaml`);
-    writeFileSync(path, this.#settings(daemon.variation));
-    const settings = loadSettings({
-      PURCHASE_WATCH_CONFIG: path,
-      // What the product keeps for a whole process it keeps by this address, and each start is a process of its own.
-      DATABASE_URL: `postgres://postgres@127.0.0.1:${5501 + index}/${this.#shell.scheduler.begin}-${index}-${daemon.starts}`,
-      DATA_DIR: this.#folder,
-      API_KEY: KEY,
-      PORT: `${7000 + 100 * index + daemon.starts}`,
-      HOST: '127.0.0.1',
-      LOG_LEVEL: 'debug',
-      // To find out, a start asks on one connection while another has a transaction, and the engine has one session for both.
-      DATABASE_POOL_MODE: 'session',
-    });
+    const settings = this.#read(index);
     const destination = {
       write: (line: string) => this.log.push(`${index} ${line.replaceAll(STACK, '')}`),
     } as unknown as NodeJS.WritableStream;
@@ -116,6 +109,25 @@ export class Daemons {
           if (daemon.place === own) this.kill(index);
           this.#shell.scheduler.after(2_000, () => this.start(index), this.#shell.scheduler.world);
         });
+    });
+  }
+
+  /** The settings that a daemon starts with. */
+  #read(index: number): ReturnType<typeof loadSettings> {
+    const { variation, starts } = this.#all[index]!;
+    const path = join(this.#folder, `settings-${index}.yaml`);
+    writeFileSync(path, this.#settings(variation));
+    return loadSettings({
+      PURCHASE_WATCH_CONFIG: path,
+      // What the product keeps for a whole process it keeps by this address, and each start is a process of its own.
+      DATABASE_URL: `postgres://postgres@127.0.0.1:${5501 + index}/${this.#shell.scheduler.begin}-${index}-${starts}`,
+      DATA_DIR: this.#folder,
+      API_KEY: KEY,
+      PORT: `${7000 + 100 * index + starts}`,
+      HOST: '127.0.0.1',
+      LOG_LEVEL: 'debug',
+      // To find out, a start asks on one connection while another has a transaction, and the engine has one session for both.
+      DATABASE_POOL_MODE: 'session',
     });
   }
 
@@ -149,6 +161,20 @@ export class Daemons {
     if (frozen.state !== 'running') return;
     frozen.state = 'frozen';
     scheduler.after(lasts, () => frozen.state === 'frozen' && scheduler.thaw(frozen), scheduler.world);
+  }
+
+  freezeAll(lasts: number): void {
+    for (const index of this.#all.keys()) this.freeze(index, lasts);
+  }
+
+  /** Has a daemon go on with other settings, as after SIGHUP. */
+  reload(index: number, to: Variation): void {
+    const daemon = this.#all[index]!;
+    daemon.variation = to;
+    if (daemon.app === null) return;
+    const { app } = daemon;
+    const failed = (error: Error): void => void this.log.push(`${index} did not reload: ${error.message}`);
+    this.#shell.scheduler.in(daemon.place, () => void app.reload(this.#read(index)).catch(failed));
   }
 
   /** Has a daemon start again with other settings, as in a rolling change. */

@@ -45,6 +45,8 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'doubles calls',
   'silences',
   'acknowledges',
+  'oversteps',
+  'undoes an order',
 ] satisfies Act['does'][]);
 /** More purchases at once than the ceiling of calls lets a shop hear of soon. */
 const MANY = 20;
@@ -57,6 +59,7 @@ const SETTLING: Partial<Record<Act['does'], number>> = {
   registers: 12 * MINUTE,
   // A site that one daemon names is asked by that one alone; few calls at once take long.
   'changes settings': 12 * MINUTE,
+  'reloads settings': 12 * MINUTE,
   // What was written while a clock was wrong keeps its times.
   'steps a clock': Number.POSITIVE_INFINITY,
 };
@@ -105,12 +108,21 @@ const SPOILT_CALL = MINUTE;
 /** Everything that is wrong now, whatever may still be under way. */
 export async function wrong(world: World): Promise<string[]> {
   const { stored, rows } = await books(world);
-  const bugs = world.daemons.log.filter((line) => BUGS.test(line)).map((line) => `the log has ${line.trim().slice(0, 300)}`);
+  const written = world.excuses
+    .filter(({ kind }) => kind === 'written')
+    .map((each) => (each as { purchaseId: string }).purchaseId);
+  const isOwn = (line: string): boolean => !written.some((id) => line.includes(id));
+  const bugs = world.daemons.log
+    .filter((line) => BUGS.test(line) && isOwn(line))
+    .map((line) => `the log has ${line.trim().slice(0, 300)}`);
   return [
     ...bugs,
     ...world.calm.problems,
     ...world.model.problems,
     ...world.people.problems,
+    ...[...world.undone]
+      .filter((id) => rows.some(({ purchaseId }) => purchaseId === id))
+      .map((id) => `${id} is watched, and its order was undone`),
     ...disagreements(world.model, stored, rows, { people: world.people.events, facts: world.facts }),
   ];
 }

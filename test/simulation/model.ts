@@ -32,6 +32,8 @@ export type Excuse =
   | { readonly kind: 'stopped'; readonly at: number; readonly purchaseId: string }
   /** Somebody asked to erase a person's data: the events of the purchase have other bytes, or are gone. */
   | { readonly kind: 'erased'; readonly at: number; readonly purchaseId: string }
+  /** Somebody changed the row of a purchase past every interface. */
+  | { readonly kind: 'written'; readonly at: number; readonly purchaseId: string }
   /** Daemons, database, network or receivers were not as they should be, or not for long enough. */
   | { readonly kind: 'disturbed'; readonly from: number; readonly to: number; readonly by: string }
   /** Calls of the service failed, by share; `isOwn`: so that a purchase may have been at fault. */

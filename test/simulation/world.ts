@@ -67,6 +67,8 @@ export class World {
   readonly stopped = new Set<string>();
   /** Which a person wanted erased, or stopped without a word that it was done: nobody knows whether they are watched. */
   readonly untold = new Set<string>();
+  /** Whose registration was undone. */
+  readonly undone = new Set<string>();
   /** Which belong to the second site. */
   readonly second = new Set<string>();
   /** Whether nothing more is wanted of this world. */

@@ -24,6 +24,7 @@ export interface Simulator extends RunningSimulator {
 
 /** How often the load is looked after; arrivals carry their exact times all the same. */
 const ARRIVALS_EVERY_MS = 50;
+const WITHOUT_LOAD_MS = 250;
 /** Longer than clients keep idle connections, so that none sends a call into one that is just being closed. */
 const KEEP_ALIVE_MS = 120_000;
 
@@ -47,6 +48,11 @@ export function createSimulator(given: SimulatorOptions = {}): Simulator {
   });
   const namespaces = createNamespaces({ options, url, listener: { open: listener.open, close: listener.interrupt } });
   const controls = createControlListener(namespaces);
+  const lookAfterLoad = (): void => {
+    namespaces.arrive();
+    const isLoaded = namespaces.list().some(({ control }) => control.settings().load > 0);
+    arrivals = setTimeout(lookAfterLoad, isLoaded ? ARRIVALS_EVERY_MS : WITHOUT_LOAD_MS).unref();
+  };
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
     try {
@@ -72,10 +78,10 @@ export function createSimulator(given: SimulatorOptions = {}): Simulator {
     resetAll: namespaces.resetAll,
     async start() {
       await listener.open();
-      arrivals ??= setInterval(namespaces.arrive, ARRIVALS_EVERY_MS).unref();
+      if (arrivals === undefined) lookAfterLoad();
     },
     async stop() {
-      clearInterval(arrivals);
+      clearTimeout(arrivals);
       await listener.stop();
     },
   };

@@ -2,15 +2,15 @@
 
 import { audienceOf } from '../../domain/incidents/audience.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { readOthers } from '../../postgres/incidents/look.ts';
+import { glance, readOthers } from '../../postgres/incidents/look.ts';
 import { LEASES } from '../../postgres/migrations/names.ts';
-import { type Lease, raiseLease, takeLease } from '../../postgres/shards/leases.ts';
+import { type Lease, raiseLease, takeFreeLease } from '../../postgres/shards/leases.ts';
 import { createUsualReader } from '../../postgres/stays/usual.ts';
 import { peopleChannels } from '../../postgres/subscribers/symptoms.ts';
 import type { Deps } from '../deps.ts';
 import { createDigests } from './digest.ts';
 import { type AlertMoment, alertFirstLooks, type Outcome, type RecipientsOf } from './first-look.ts';
-import { createLook, type LookOptions } from './look.ts';
+import { createLook, type LookOptions, NOTHING } from './look.ts';
 import { announcePaidTwice } from './paid-twice.ts';
 import { idsIn } from './people.ts';
 import { createCheckoutAlerts } from './stuck-checkouts.ts';
@@ -41,8 +41,9 @@ export function createJudge(options: JudgeOptions) {
     const wanted = channels.filter((channel) => channel.onlyIncidents !== true && isWanted(channel));
     return (site) => audienceOf({ kind: 'stuck', severity: 0, subscriber: null }, [site], wanted).flatMap(idsOf);
   };
-  const alertOthers = async (lease: Lease): Promise<Outcome[]> => {
+  const alertOthers = async (lease: Lease, isCalm: boolean): Promise<Outcome[]> => {
     const moment: AlertMoment = { now: clock.now(), lease, recipients };
+    if (isCalm) return [await digests.alert(moment)];
     const others = await readOthers(sql);
     return [
       ...(others.checkouts ? [await checkouts.alert(moment)] : []),
@@ -64,12 +65,13 @@ export function createJudge(options: JudgeOptions) {
     /** Looks once; answers how long to rest. */
     tick: async (): Promise<Milliseconds> => {
       if (isUnsure) await raiseLease(sql, { name: LEASES.judge, replica });
-      const epoch = await takeLease(sql, { name: LEASES.judge, replica });
+      const { epoch: kept, isCalm } = await glance(sql, { replica, now: clock.now() });
+      const epoch = kept ?? (await takeFreeLease(sql, { name: LEASES.judge, replica }));
       isUnsure = epoch !== null;
       if (epoch === null) return SWEEP;
       const lease = { name: LEASES.judge, replica, epoch };
-      const { isMore, ...incidents } = await look(lease);
-      const outcomes = [incidents, ...(isMore ? [] : await alertOthers(lease))];
+      const { isMore, ...incidents } = isCalm ? NOTHING : await look(lease);
+      const outcomes = [incidents, ...(isMore ? [] : await alertOthers(lease, isCalm))];
       isUnsure = false;
       if (outcomes.some(({ written }) => written > 0)) onEvents();
       if (isMore) return 0;

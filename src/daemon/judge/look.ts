@@ -36,7 +36,7 @@ const ONLY_HERE = 'no channel for people takes messages, so only the log has thi
 const STAYS_AT_ONCE = 2_000;
 /** While a post of this replica stands, looked at again after this. */
 const POSTED_FOR: Milliseconds = 60_000;
-const NOTHING: Look = { written: 0, lookAgainAt: null, isMore: false };
+export const NOTHING: Look = { written: 0, lookAgainAt: null, isMore: false };
 
 /** Answers a function that looks once under a lease. */
 export function createLook(options: LookOptions): (lease: Lease) => Promise<Look> {

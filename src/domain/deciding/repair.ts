@@ -31,7 +31,8 @@ export function repaired(row: Purchase, history: History, policy: PollPolicy): P
     sequence: events.at(-1)?.sequence ?? 0,
     stuckSince: stuck !== undefined && (status === 'watching' || status === 'unreadable') ? stuck.at : null,
     excused: isSameStay ? row.excused : 0,
-    seenAt: stateSince === null ? row.seenAt : Math.max(row.seenAt ?? 0, stateSince),
+    // Where the row says another state, what was seen since is of that state.
+    seenAt: stateSince === null ? row.seenAt : Math.max(state === row.state ? (row.seenAt ?? 0) : 0, stateSince),
     invoice: events.some(({ type }) => type === 'purchase.invoice_ready') ? 'ready' : row.invoice,
   };
   return isSame(after, row) ? null : after;

@@ -2,7 +2,7 @@
 
 import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
-import type { Queries } from '../connection/database.ts';
+import type { Fragment, Queries } from '../connection/database.ts';
 import { firstValue } from '../connection/rows.ts';
 
 /** Ranks, the first to go out first: new deliveries; those that failed more than once or came with a bulk load; replayed ones. */
@@ -52,6 +52,15 @@ export interface DueReading {
 }
 
 /**
+ * The shards as rows `s (shard)`; none where nothing waits for the subscriber, so that no range of theirs is looked into. The order
+ * makes the planner use the index.
+ */
+const shardsWithPending = (sql: Queries, subscriber: Fragment, shards: readonly number[]): Fragment => sql`
+  unnest(case when (
+    select true from purchase_watch_internal.deliveries q where q.subscriber = ${subscriber} and q.status = 'pending'
+    order by q.shard, q.rank, q.due_at limit 1) then ${shards}::smallint[] end) as s (shard)`;
+
+/**
  * The due deliveries of some subscribers in the given shards, without those in memory already: per subscriber the lower
  * ranks first, then the oldest, an index range per shard and rank, whatever waits elsewhere. One statement for all
  * subscribers, because this follows every commit. The ids in memory are a subquery, which the database hashes; it would search a
@@ -79,7 +88,7 @@ export async function loadDueDeliveries(
       from_rank: ['integer', (w) => w.from],
     })}
     cross join lateral (
-      select due.* from unnest(${shards}::smallint[]) as s (shard)
+      select due.* from ${shardsWithPending(sql, sql`w.subscriber`, shards)}
       cross join generate_series(w.from_rank, w.up_to) as k (rank)
       cross join lateral (
         select q.id, q.mark, q.subscriber, q.lane, q.event, q.shard, q.rank, q.attempts, q.attempts_before, q.due_at from purchase_watch_internal.deliveries q
@@ -159,7 +168,7 @@ export const nextDue = (
   firstValue<Instant | null>(sql`
     select min(due.due_at) as at
     from ${columns(sql, subscribers, 'u', 'id integer, after timestamptz')}
-    cross join unnest(${shards}::smallint[]) as s (shard)
+    cross join lateral ${shardsWithPending(sql, sql`u.id`, shards)}
     cross join unnest(${RANKS}::smallint[]) as k (rank)
     cross join lateral (
       select due_at from purchase_watch_internal.deliveries q

@@ -8,7 +8,7 @@ import { type IncidentKind, type Symptom, UNNAMED } from '../../domain/incidents
 import { isUnpolled } from '../../domain/polling/unpolled.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
-import type { Queries } from '../connection/database.ts';
+import type { Fragment, Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
 import { listSites, presentSites } from '../polling/sites.ts';
 import { holding, type Lease } from '../shards/leases.ts';
@@ -67,18 +67,19 @@ export async function openIncidents(sql: Queries, now: Instant): Promise<Inciden
     select id, kind, site, state, subscriber, opened_at, since, quiet_since, ends_at, ended_at, count, peak, alerted_at,
       alerted_count, alerted_severity, announced_at, acknowledged_at,
       parent, severity, alarm, reopened_at, reminders, moved_on
-    from purchase_watch_internal.incidents
-    -- Each of the three by its index: with "or" all incidents that are kept would be read.
-    where id in (
-      select id from purchase_watch_internal.incidents where ended_at is null
-      union all
-      select id from purchase_watch_internal.incidents where ended_at > ${now - REOPENS_WITHIN}::timestamptz and kind = 'stuck'
-      union all
-      select c.id from purchase_watch_internal.incidents p join purchase_watch_internal.incidents c on c.parent = p.id
-      where p.ended_at is null and p.kind = 'stuck' and (p.site is null or p.state is null))
-    order by opened_at`;
+    from purchase_watch_internal.incidents where id in (${incidentsNow(sql, now)}) order by opened_at`;
   return rows.map((row) => ({ ...row, alarm: row.alarm === null ? null : (JSON.parse(row.alarm) as Alarm) }));
 }
+
+/** The ids of the incidents that `openIncidents` answers. */
+export const incidentsNow = (sql: Queries, now: Instant): Fragment => sql`
+    -- Each of the three by its index: with "or" all incidents that are kept would be read.
+    select id from purchase_watch_internal.incidents where ended_at is null
+    union all
+    select id from purchase_watch_internal.incidents where ended_at > ${now - REOPENS_WITHIN}::timestamptz and kind = 'stuck'
+    union all
+    select c.id from purchase_watch_internal.incidents p join purchase_watch_internal.incidents c on c.parent = p.id
+    where p.ended_at is null and p.kind = 'stuck' and (p.site is null or p.state is null)`;
 
 /** The channels for people that were alerted of the given incidents, by incident id. */
 export async function channelsAlerted(sql: Queries, incidents: readonly string[]): Promise<Map<string, string[]>> {

@@ -20,9 +20,19 @@ export const holding = (sql: Queries, { name, replica, epoch }: Lease): Fragment
  * shards to others takes none while one of them may.
  */
 export async function takeLease(sql: Queries, { name, replica }: { name: LeaseName; replica: string }): Promise<number | null> {
-  const [kept] = await sql<{ epoch: number }[]>`
-    select epoch from purchase_watch_internal.leases where name = ${name} and owner = ${replica}`;
-  if (kept) return kept.epoch;
+  const [kept] = await sql<{ epoch: number }[]>`${keptLease(sql, { name, replica })}`;
+  return kept?.epoch ?? takeFreeLease(sql, { name, replica });
+}
+
+/** The part of a statement that answers the epoch of a named lease that the replica holds. */
+export const keptLease = (sql: Queries, { name, replica }: { name: LeaseName; replica: string }): Fragment => sql`
+  select epoch from purchase_watch_internal.leases where name = ${name} and owner = ${replica}`;
+
+/** Takes a named lease that no replica holds who is alive; answers its epoch, or null. */
+export async function takeFreeLease(
+  sql: Queries,
+  { name, replica }: { name: LeaseName; replica: string },
+): Promise<number | null> {
   // Compares the epoch that was read: a lease that another replica took meanwhile stays with that replica.
   const [taken] = await sql<{ epoch: number }[]>`
     with free as materialized (

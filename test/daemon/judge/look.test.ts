@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test('a look at a quiet system asks the database eight statements, one after the other', async () => {
+test('a look at a quiet system asks the database one statement', async () => {
   const { sql } = database;
   const clock = testClock();
   const judge = createJudge({
@@ -38,9 +38,8 @@ test('a look at a quiet system asks the database eight statements, one after the
   });
   // The first look takes the lease, and finds when the next digest is due.
   await judge.tick();
-  const asked: { connection: number; statement: string }[] = [];
-  sql.options.debug = (connection: number, statement: string) => asked.push({ connection, statement });
+  const asked: string[] = [];
+  sql.options.debug = (_: number, statement: string) => asked.push(statement);
   expect(await judge.tick()).toBe(5_000);
-  expect(asked.map(({ statement }) => statement)).toHaveLength(8);
-  expect(new Set(asked.map(({ connection }) => connection)).size).toBe(1);
+  expect(asked).toHaveLength(1);
 });

@@ -72,6 +72,11 @@ describe('a row that was taken back', () => {
     expect(repair({ ...before, state: COMPLETED }, CARDS)).toMatchObject({ state: CARDS, excused: 0 });
   });
 
+  test('was last seen in its state when that began, where the row said another state', () => {
+    expect(repair({ ...before, stateSince: T - 1, seenAt: T + 9 }, CARDS)).toMatchObject({ seenAt: T + 9 });
+    expect(repair({ ...before, state: COMPLETED, seenAt: T + 9 }, CARDS)).toMatchObject({ seenAt: T });
+  });
+
   test('is expired, unreadable or readable as was announced last', () => {
     expect(repair(before, CARDS, 'purchase.expired')).toMatchObject({ status: 'expired', sequence: 2 });
     expect(repair(before, CARDS, 'purchase.unreadable')).toMatchObject({ status: 'unreadable', sequence: 2 });

@@ -51,6 +51,9 @@ export const STATEMENT_ERRORS = ['40001', '40P01', '55P03', '57014', '53200', '5
 /** SQLSTATEs that answer a new connection: too many of them, the server starts up. */
 export const CONNECTION_ERRORS = ['53300', '57P03'] as const;
 
+/** A poll is due now; the row says another state; the row is gone. */
+export const ROW_CHANGES = ['due', 'state', 'gone'] as const;
+
 /** How the settings of a daemon differ from the usual ones; what is absent does not. */
 export interface Variation {
   readonly giveUpAfter?: string;
@@ -73,7 +76,8 @@ export interface Variation {
 export type Act = { readonly at: number } & (
   | {
       readonly does: 'registers';
-      readonly by: 'sql' | 'api';
+      /** `view`: as a login that may register only, and gets the row back. */
+      readonly by: 'sql' | 'api' | 'view';
       /** A name, or the states of a life. */
       readonly life: Life | readonly ScriptStep[];
       readonly count: number;
@@ -81,7 +85,10 @@ export type Act = { readonly at: number } & (
     }
   | { readonly does: 'kills' | 'starts' | 'stops'; readonly daemon: number }
   | { readonly does: 'freezes' | 'cuts off'; readonly daemon: number; readonly lasts: number }
-  | { readonly does: 'changes settings'; readonly daemon: number; readonly to: Variation }
+  /** At a restart, or while the daemon goes on. */
+  | { readonly does: 'changes settings' | 'reloads settings'; readonly daemon: number; readonly to: Variation }
+  /** The database is of an older version, whose daemons do nothing for so long, when a new daemon starts. */
+  | { readonly does: 'upgrades'; readonly daemon: number; readonly from: number; readonly lasts: number }
   /** No daemon runs for so long. */
   | { readonly does: 'stops all'; readonly lasts: number }
   | { readonly does: 'restarts the database' | 'copies the database' }
@@ -119,6 +126,10 @@ export type Act = { readonly at: number } & (
   | { readonly does: 'asks for polls' | 'registers again' | 'silences' | 'acknowledges' | 'resumes' }
   /** Of which purchase, counted from the first that was made. */
   | { readonly does: 'stops watching' | 'erases'; readonly purchase: number }
+  /** The owner of the tables changes the row of a purchase, which is no interface. */
+  | { readonly does: 'writes a row'; readonly purchase: number; readonly how: (typeof ROW_CHANGES)[number] }
+  /** A login that may register only tries more; an order that registers a purchase is undone. */
+  | { readonly does: 'oversteps' | 'undoes an order' }
   /** Polls, stops and takes up the same purchase again and again. */
   | { readonly does: 'wavers'; readonly purchase: number; readonly lasts: number }
   | { readonly does: 'replays' | 'tests' | 'retries deliveries'; readonly receiver: number }

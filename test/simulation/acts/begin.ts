@@ -6,6 +6,8 @@ import type { World } from '../world.ts';
 import type { Act } from './act.ts';
 import { ask } from './people.ts';
 import { register, registerAgain } from './registering.ts';
+import { overstep, undoOrder, writeRow } from './sql.ts';
+import { upgrade } from './upgrade.ts';
 
 /** Milliseconds. */
 const LATE = 2_000;
@@ -35,6 +37,12 @@ export function begin(world: World, act: Act): void {
       break;
     case 'changes settings':
       daemons.change(act.daemon, act.to);
+      break;
+    case 'reloads settings':
+      daemons.reload(act.daemon, act.to);
+      break;
+    case 'upgrades':
+      upgrade(world, act);
       break;
     case 'stops all':
       daemons.rest(act.lasts, outside.place);
@@ -70,6 +78,9 @@ function disturb(world: World, act: Act): void {
   if (act.does === 'restarts the database') world.shell.scheduler.in(world.server.place, () => world.server.restart());
   if (act.does === 'copies the database') world.copy();
   if (act.does === 'goes back') world.goBack(act.to);
+  if (act.does === 'writes a row') writeRow(world, act.purchase, act.how);
+  if (act.does === 'oversteps') overstep(world);
+  if (act.does === 'undoes an order') undoOrder(world);
 }
 
 /** What is so for a while. */

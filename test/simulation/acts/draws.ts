@@ -10,9 +10,11 @@ import {
   MINUTE,
   MOODS,
   ODD_ANSWERS,
+  ROW_CHANGES,
   STATEMENT_ERRORS,
   type Variation,
 } from './act.ts';
+import { OLDER_SCHEMAS } from './upgrade.ts';
 
 interface Frame {
   readonly daemons: number;
@@ -41,7 +43,7 @@ const KINDS: readonly (readonly [weight: number, Draw])[] = [
       {
         at,
         does: 'registers',
-        by: random.chance(0.5) ? 'sql' : 'api',
+        by: random.one(['sql', 'api', 'view'] as const),
         life: random.one(LIVES),
         count: 1 + random.below(random.chance(0.02) ? 250 : random.chance(0.3) ? 20 : 5),
       },
@@ -61,7 +63,29 @@ const KINDS: readonly (readonly [weight: number, Draw])[] = [
       },
     ],
   ],
-  [3, (random, frame, at) => [{ at, does: 'changes settings', daemon: daemonOf(random, frame), to: variation(random) }]],
+  [
+    4,
+    (random, frame, at) => [
+      {
+        at,
+        does: random.one(['changes settings', 'reloads settings'] as const),
+        daemon: daemonOf(random, frame),
+        to: variation(random),
+      },
+    ],
+  ],
+  [
+    1,
+    (random, frame, at) => [
+      {
+        at,
+        does: 'upgrades',
+        daemon: daemonOf(random, frame),
+        from: random.one(OLDER_SCHEMAS),
+        lasts: 30_000 + random.below(MINUTE),
+      },
+    ],
+  ],
   [2, secondSite],
   [1, (random, _, at) => [{ at, does: 'stops all', lasts: random.one([HOUR, 5 * HOUR, DAY, 3 * DAY, 14 * DAY]) }]],
   [2, (_, __, at) => [{ at, does: 'restarts the database' }]],
@@ -110,6 +134,8 @@ const KINDS: readonly (readonly [weight: number, Draw])[] = [
   ],
   [3, (random, _, at) => [{ at, does: 'wavers', purchase: random.below(30), lasts: 2_000 + random.below(20_000) }]],
   [4, (random, _, at) => [{ at, does: random.one(['stops watching', 'erases'] as const), purchase: random.below(30) }]],
+  [3, (random, _, at) => [{ at, does: 'writes a row', purchase: random.below(30), how: random.one(ROW_CHANGES) }]],
+  [3, (random, _, at) => [{ at, does: random.one(['oversteps', 'undoes an order'] as const) }]],
   [
     4,
     (random, frame, at) => [

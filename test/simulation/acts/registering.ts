@@ -2,6 +2,7 @@
 
 import type { World } from '../world.ts';
 import type { Act } from './act.ts';
+import { AS_SHOP } from './sql.ts';
 
 /** A shop tries again after so many milliseconds. */
 const AGAIN_AFTER = 10_000;
@@ -13,8 +14,8 @@ const READ_AFTER = 20_000;
 export function register(world: World, { by, life, count, site }: Extract<Act, { does: 'registers' }>): void {
   const ids = world.outside.make(count, life);
   if (site !== undefined) for (const id of ids) world.second.add(id);
-  if (by === 'sql') {
-    insert(world, ids);
+  if (by !== 'api') {
+    insert(world, ids, by);
     return;
   }
   const known = world.knows(ids);
@@ -56,12 +57,17 @@ export function registerAgain(world: World, all: readonly string[], { isUntold =
 }
 
 /** Has a shop register purchases by SQL, until it could. */
-export function insert(world: World, ids: readonly string[]): void {
+export function insert(world: World, ids: readonly string[], by: 'sql' | 'view' = 'sql'): void {
   if (ids.length === 0) return;
   const rows = ids.map((id) => `('${id}', '${world.second.has(id) ? 'second' : 'default'}')`);
   const known = world.knows(ids);
   world.owed++;
-  world.sql(`insert into purchase_watch.purchases (purchase_id, site) values ${rows.join()} on conflict do nothing`, (answer) => {
+  const values = `(purchase_id, site) values ${rows.join()}`;
+  const statement =
+    by === 'sql'
+      ? `insert into purchase_watch.purchases ${values} on conflict do nothing`
+      : `${AS_SHOP} insert into purchase_watch.registrations ${values} returning id`;
+  world.sql(statement, (answer) => {
     if (!answer.includes('ERROR')) {
       world.owed--;
       known();
@@ -69,7 +75,8 @@ export function insert(world: World, ids: readonly string[]): void {
     }
     const text = answer.toString('latin1');
     // No daemon has named its sites to a database that was made anew, or none that runs names the second one; or it takes no writes.
-    if (!/is not configured|no site is configured|read-only/i.test(text)) world.problems.push(`an insert failed: ${text}`);
+    // One of them is registered already: then it goes without the row.
+    if (!/23505|is not configured|no site is configured|read-only/i.test(text)) world.problems.push(`an insert failed: ${text}`);
     const again = (): void => {
       world.owed--;
       insert(world, ids);

@@ -24,6 +24,11 @@ const SENTENCES = new Map<string, (act: Fields) => string>([
   ['registers again', () => 'the shops register all purchases again'],
   ['stops all', () => 'all daemons are stopped'],
   ['changes settings', ({ daemon, to }) => `daemon ${daemon} is started again with other settings: ${JSON.stringify(to)}`],
+  ['reloads settings', ({ daemon, to }) => `daemon ${daemon} goes on with other settings: ${JSON.stringify(to)}`],
+  ['upgrades', ({ daemon, from }) => `daemon ${daemon} starts on the schema of file ${from}, and the others are frozen`],
+  ['writes a row', ({ purchase, how }) => `somebody changes the row of purchase ${purchase} by SQL (${how})`],
+  ['oversteps', () => 'a login that may register only tries more'],
+  ['undoes an order', () => 'an order that registers a purchase is undone'],
   ['copies the database', () => 'a copy of the database is made'],
   [
     'goes back',

@@ -81,6 +81,11 @@ export class Scheduler {
     this.steps = 0;
   }
 
+  /** How many timers of a place are set. */
+  timersOf(place: Place): number {
+    return this.#heap.filter((due) => due.place === place && due.act !== null).length;
+  }
+
   thaw(place: Place): void {
     place.state = 'running';
     for (const act of place.kept.splice(0)) this.soon(act, place);
@@ -94,10 +99,11 @@ export class Scheduler {
         for (const due of this.#immediates.splice(0)) this.#do(due);
         continue;
       }
+      // Timers that were cleared.
+      while (this.#heap[0]?.act === null) this.#pop();
       const next = this.#heap[0];
       if (next === undefined || next.at > until) break;
       this.#pop();
-      if (next.act === null) continue;
       this.now = Math.max(this.now, next.at);
       this.#do(next);
     }
