@@ -84,6 +84,7 @@
   // Keys: none acts on data.
   const GO = {
     n: '/',
+    t: '/trends',
     i: '/incidents',
     p: '/purchases',
     s: '/sites',

@@ -8,6 +8,8 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 const PAGES = [
   '/',
   '/?site=default',
+  '/trends',
+  '/trends?range=24h',
   '/sites',
   '/sites/default',
   '/incidents',

@@ -4,6 +4,7 @@ import { type Html, html } from './html.ts';
 const GROUPS = {
   Go: {
     'g n': 'Now',
+    'g t': 'Trends',
     'g i': 'Incidents',
     'g p': 'Purchases',
     'g s': 'Sites',

@@ -25,6 +25,7 @@ function makeClock(zone: string) {
     exact: format({ dateStyle: 'short', timeStyle: 'medium' }),
     clock: format({ timeStyle: 'medium' }),
     day: format({ month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit' }),
+    date: new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric', month: 'short', timeZone: zone }),
   };
 }
 
@@ -61,6 +62,11 @@ export function zoneName(): string {
 /** `11-22 14:27`, in the page's zone. */
 export function dayTime(at: Instant): string {
   return current().day.format(at);
+}
+
+/** `Wed 18 Nov`, in the page's zone. */
+export function dayName(at: Instant): string {
+  return tied(current().date.format(at).replace(',', '')).replaceAll(' ', '\u00a0');
 }
 
 /** `14:27:18`, in the page's zone. */
