@@ -27,6 +27,7 @@ const REMEDIES: Readonly<Record<ProblemCode, string>> = {
   purchase_not_found: 'Register the purchase, or compare the Purchase ID and the site.',
   subscriber_not_found: 'List the names: `GET /v1/subscribers`, or `GET /v1/channels` for channels.',
   incident_not_found: 'List the ids: `GET /v1/incidents`.',
+  mark_not_found: 'List the ids: `GET /v1/marks`.',
   silence_not_found: 'List the ids: `GET /v1/silences`.',
   session_not_found: 'Nothing: the browser is signed out.',
   delivery_not_found: 'List the ids: `GET /v1/deliveries`. Old deliveries are deleted by retention.',

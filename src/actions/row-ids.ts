@@ -1,7 +1,7 @@
 /** Ids as people and programs write them: a kind and the number of a row, such as `dlv_42`. */
 import type { Checked } from './subscribers/rules.ts';
 
-const THINGS = { act: 'an action', dlv: 'a delivery', ses: 'a session', sil: 'a silence' } as const;
+const THINGS = { act: 'an action', dlv: 'a delivery', mrk: 'a mark', ses: 'a session', sil: 'a silence' } as const;
 
 /** Reads ids of a kind as the numbers of their rows. */
 export function rowIdOf(kind: keyof typeof THINGS): (value: string) => Checked<number> {

@@ -46,6 +46,7 @@ import { mountDeliveries } from './subscribers/deliveries.ts';
 import { mountRetryAll } from './subscribers/retry-all.ts';
 import { mountSubscribers } from './subscribers/subscribers.ts';
 import { mountWaiting } from './subscribers/waiting.ts';
+import { mountMarks } from './trends/marks.ts';
 import { mountTrends } from './trends/trends.ts';
 
 /** Everything that calls stand on, with the parts of streams and metrics. */
@@ -72,6 +73,7 @@ const CALLS: readonly ((app: Api, deps: AllDeps) => void)[] = [
   mountStream,
   mountOverview,
   mountFlow,
+  mountMarks,
   mountTrends,
   mountActivity,
   mountSystem,

@@ -42,6 +42,12 @@ export const COMMAND_GROUPS = [
     ['export [options] <what>', 'write rows for spreadsheets and warehouses', () => import('./look/export.ts')],
     ['flow [options]', 'show how purchases go from state to state, and where they wait', () => import('./look/flow.ts')],
     ['trends [options]', 'show how checkouts ended over days, beside the time before', () => import('./look/trends.ts')],
+    [
+      'mark [options] <text>',
+      'name a moment, such as a deploy',
+      async () => ({ register: (await import('./look/marks.ts')).registerMark }),
+    ],
+    ['marks', 'list and delete marks', () => import('./look/marks.ts')],
     ['activity [options]', 'show polls, lag and deliveries of each of the last minutes', () => import('./look/activity.ts')],
     [
       'plan [options] [state]',

@@ -11,6 +11,7 @@ const KINDS = {
   incident_not_found: 'not_found',
   incident_ended: 'conflict',
   silence_not_found: 'not_found',
+  mark_not_found: 'not_found',
   session_not_found: 'not_found',
   secrets_key_missing: 'conflict',
   secrets_key_wrong: 'conflict',

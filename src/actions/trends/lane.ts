@@ -1,4 +1,4 @@
-/** What happened while customers came: incidents and silences, for a lane beside the counts. */
+/** What happened while customers came: incidents, silences and marks, for a lane beside the counts. */
 
 import { stateOrNull } from '../../domain/events/make-event.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
@@ -6,11 +6,17 @@ import type { Period } from '../../domain/trends/period.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { incidentsIn, silencesIn } from '../../postgres/trends/lane.ts';
+import { marksIn } from '../../postgres/trends/marks.ts';
 import { silenceName } from '../incidents/body.ts';
+import { markBody } from './marks.ts';
 
-/** The incidents and silences of a period, the latest first; at most 200 of each. */
+/** The incidents and silences of a period, the latest first, 200 of each at most; and its marks. */
 export async function happenedIn(sql: Sql, period: Period, site: string | null) {
-  const [incidents, silences] = await Promise.all([incidentsIn(sql, period, site), silencesIn(sql, period, site)]);
+  const [incidents, silences, marks] = await Promise.all([
+    incidentsIn(sql, period, site),
+    silencesIn(sql, period, site),
+    marksIn(sql, period, site),
+  ]);
   return {
     incidents: incidents.map((incident) => ({
       id: incident.id,
@@ -28,5 +34,6 @@ export async function happenedIn(sql: Sql, period: Period, site: string | null) 
       startsAt: isoTime(startsAt),
       endsAt: isoTime(endsAt),
     })),
+    marks: marks.map(markBody),
   };
 }

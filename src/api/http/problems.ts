@@ -24,6 +24,7 @@ export const PROBLEMS = {
   purchase_not_found: { status: 404, title: 'This purchase is not registered' },
   subscriber_not_found: { status: 404, title: 'There is no such subscriber' },
   incident_not_found: { status: 404, title: 'There is no such incident' },
+  mark_not_found: { status: 404, title: 'There is no such mark' },
   silence_not_found: { status: 404, title: 'There is no such silence' },
   session_not_found: { status: 404, title: 'There is no such session' },
   delivery_not_found: { status: 404, title: 'There is no such delivery' },

@@ -9,9 +9,9 @@ import { timeSchema } from './purchase-body.ts';
 
 /** One text of a person. */
 export const remarkSchema = named('Remark', {
-  place: z.enum(['silence', 'incident', 'subscriber']),
-  id: z.string().describe('Of the silence or incident, or the name of the subscriber.'),
-  field: z.enum(['reason', 'acknowledged note', 'answer note', 'description']),
+  place: z.enum(['silence', 'incident', 'subscriber', 'mark']),
+  id: z.string().describe('Of the silence, incident or mark, or the name of the subscriber.'),
+  field: z.enum(['reason', 'acknowledged note', 'answer note', 'description', 'text']),
   by: textOrNull,
   at: timeSchema,
   text: z.string(),
@@ -29,7 +29,7 @@ export function mountRemarks(app: Api, { sql }: ApiDeps): void {
 const remarksRoute = route('GET /v1/purchases/{id}/remarks', {
   summary: 'What people wrote about a purchase',
   description:
-    'Reasons of silences, notes about incidents and descriptions of subscribers that name this id, or a reference of the purchase of at least four characters while it is registered. `forget` erases a purchase and leaves these: whoever wrote them decides. Works also for ids that were erased.',
+    'Reasons of silences, notes about incidents, descriptions of subscribers and marks that name this id, or a reference of the purchase of at least four characters while it is registered. `forget` erases a purchase and leaves these: whoever wrote them decides. Works also for ids that were erased.',
   params: { id: purchaseIdField },
   query: {},
   answers: {

@@ -20,6 +20,7 @@ import {
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
 import { stateOrNull, stateSchema, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';
+import { markSchema } from './marks.ts';
 
 export function mountTrends(app: Api, { sql, limits }: ApiDeps): void {
   app.openapi(trendsRoute, async (c) => {
@@ -139,6 +140,7 @@ const trendsSchema = named('Trends', {
     startsAt: timeSchema,
     endsAt: timeSchema,
   }).describe('Silences that held in this time, the latest first; 200 at most. Null matches everything.'),
+  marks: z.array(markSchema).describe('What people and programs marked in the time, in order; the latest 500.'),
 });
 
 const trendsRoute = route('GET /v1/trends', {

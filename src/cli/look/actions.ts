@@ -13,7 +13,7 @@ export const register = onDatabase(
     options: [
       ['--key <name>', 'only with this key of the API'],
       ['--via <door>', 'only by this door', { choices: DOORS }],
-      ['--about <id>', 'only what was about this incident, purchase, subscriber, delivery or silence'],
+      ['--about <id>', 'only what was about this incident, purchase, subscriber, delivery, silence or mark'],
       limitOption(),
       ['--cursor <action>', 'go on after this one', { read: ruled(rowIdOf('act')) }],
       JSON_OPTION,

@@ -22,7 +22,7 @@ function zoneArgument(name: string): string {
 export const register = onDatabase(
   {
     description:
-      'How many customers paid over whole days, beside the time before; where the others were lost, by the state in which they waited last; how long they waited; money by currency; attempts of deliveries.',
+      'How many customers paid over whole days, beside the time before; where the others were lost, by the state in which they waited last; how long they waited; money by currency; attempts of deliveries; marks.',
     options: [
       ['--range <range>', 'whole days up to today; of 24h, whole hours', { choices: TREND_RANGES, usual: '7d' }],
       ['--site <name>', 'only this site'],
@@ -71,7 +71,7 @@ function printWays(context: CliContext, { ways }: Trends): void {
   });
 }
 
-function printRest(context: CliContext, { waiting, money, receivers }: Trends): void {
+function printRest(context: CliContext, { waiting, money, receivers, marks }: Trends): void {
   if (waiting !== null) {
     printLine(context);
     printText(context, `${stateBoth(waiting.state.value)} at ${waiting.site}; stuck from ${humanDuration(waiting.limitMs)} on`);
@@ -104,6 +104,10 @@ function printRest(context: CliContext, { waiting, money, receivers }: Trends): 
       'half answered within': ({ medianMs }) => (medianMs === null ? '-' : humanDuration(medianMs)),
       '95 % within': ({ p95Ms }) => (p95Ms === null ? '-' : humanDuration(p95Ms)),
     });
+  }
+  if (marks.length > 0) {
+    printLine(context);
+    printTable(context, marks, { 'marked at': ({ at }) => at, site: ({ site }) => site ?? 'all', text: ({ text }) => text });
   }
 }
 

@@ -113,6 +113,7 @@ const CHANGED_BY: Readonly<Record<Remark['field'], (id: string) => string>> = {
   reason: (id) => `update purchase_watch_internal.silences set reason = '…' where id = ${id.replace('sil_', '')}`,
   'acknowledged note': (id) => `update purchase_watch_internal.incidents set acknowledged_note = null where id = '${id}'`,
   'answer note': (id) => commandLine`incidents answer ${id} --cause … --note …`,
+  text: (id) => commandLine`marks delete ${id}`,
   description: (id) => commandLine`subscribers change ${id} --description …`,
 };
 

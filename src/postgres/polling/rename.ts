@@ -38,7 +38,7 @@ export const movePurchases = (sql: Queries, { from, to }: Renamed, limit: number
     select (select count(*) from moved) as count, (select count(*) from woken) as woken`);
 
 /**
- * Moves what belongs to the site as a whole: how long customers stay, numbers of changes, ended incidents, silences, and the name in
+ * Moves what belongs to the site as a whole: how long customers stay, numbers of changes, ended incidents, silences, marks, and the name in
  * filters of subscribers that the API made. Repeated, it finds nothing.
  */
 export async function moveHistory(sql: Queries, { from, to }: Renamed): Promise<void> {
@@ -82,6 +82,7 @@ export async function moveHistory(sql: Queries, { from, to }: Renamed): Promise<
           or s.digest_at is null and f.digest_at is not null)),
     incident as (update purchase_watch_internal.incidents set site = ${to} where site = ${from} and ended_at is not null),
     silence as (update purchase_watch_internal.silences set site = ${to} where site = ${from}),
+    mark as (update purchase_watch_internal.marks set site = ${to} where site = ${from}),
     subscriber as (
       update purchase_watch_internal.subscribers s set sites = array_replace(s.sites, ${from}, ${to}), matching_since = now()
       where s.origin = 'api' and s.deleted_at is null and ${from} = any(s.sites) returning s.id)

@@ -1,4 +1,4 @@
-/** Texts of people that name a purchase: notes, reasons and descriptions. Erasing the purchase does not change these texts; their authors have to. */
+/** Texts of people that name a purchase: notes, reasons, descriptions and marks. Erasing the purchase does not change these texts; their authors have to. */
 
 import { parseExact } from '../../domain/values/exact-json.ts';
 import type { Instant } from '../../domain/values/time.ts';
@@ -7,10 +7,10 @@ import type { PurchaseRow } from './purchases.ts';
 
 /** One text of a person. */
 export interface Remark {
-  readonly place: 'silence' | 'incident' | 'subscriber';
-  /** The id of the silence or incident, or the subscriber's name. */
+  readonly place: 'silence' | 'incident' | 'subscriber' | 'mark';
+  /** The id of the silence, incident or mark, or the subscriber's name. */
   readonly id: string;
-  readonly field: 'reason' | 'acknowledged note' | 'answer note' | 'description';
+  readonly field: 'reason' | 'acknowledged note' | 'answer note' | 'description' | 'text';
   /** The author; null where none is stored. */
   readonly by: string | null;
   readonly at: Instant;
@@ -34,8 +34,8 @@ export function namesOf(purchaseId: string, references: readonly (string | null)
 }
 
 /**
- * The texts that hold any of these names as a word of its own, in any case of letters, the newest first. Reads every silence
- * and incident, of which there are as many as people and `store.retention.events` leave. `isWhole` is false when there are more than 200.
+ * The texts that hold any of these names as a word of its own, in any case of letters, the newest first. Reads every silence,
+ * incident and mark, of which there are as many as people and `store.retention` leave. `isWhole` is false when there are more than 200.
  */
 export async function findRemarks(
   sql: Queries,
@@ -46,7 +46,8 @@ export async function findRemarks(
       select 'silence' as place, 'sil_' || id as id, 'reason' as field, created_by as by, created_at as at, reason as text from purchase_watch_internal.silences
       union all select 'incident', id, 'acknowledged note', acknowledged_by, acknowledged_at, acknowledged_note from purchase_watch_internal.incidents
       union all select 'incident', id, 'answer note', answered_by, answered_at, answer_note from purchase_watch_internal.incidents
-      union all select 'subscriber', name, 'description', null, created_at, description from purchase_watch_internal.subscribers)
+      union all select 'subscriber', name, 'description', null, created_at, description from purchase_watch_internal.subscribers
+      union all select 'mark', 'mrk_' || id, 'text', null, at, text from purchase_watch_internal.marks)
     select place, id, field, by, at, text from remark r
     where exists (select from unnest(${names}::text[]) as name where strpos(lower(r.text), lower(name)) > 0)
     order by r.at desc, place, id, field`;

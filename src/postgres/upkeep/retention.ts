@@ -133,15 +133,17 @@ const removingBySite =
 
 /** Counts of polls in minutes. */
 export const removeActivity = removingBySite('activity', 'minute');
-/** Counts of how purchases ended and how long they waited, by hour. */
+/** Counts of how purchases ended and how long they waited, by hour; and marks, which are shown beside them. */
 export async function removeTrends(sql: Queries, old: OldRows): Promise<number> {
   return (
     (await removeOutcomeHours(sql, old)) ||
     (await removeWaitedHours(sql, old)) ||
+    (await removeMarks(sql, old)) ||
     (await removeBatch(sql, 'delivery_hours', { condition: olderThan(sql, 'hour', old.before), limit: old.limit }))
   );
 }
 const removeOutcomeHours = removingBySite('outcome_hours', 'hour');
+const removeMarks = removing('marks', 'at');
 const removeWaitedHours = removingBySite('waited_hours', 'hour');
 export const removeTransitionCounts = removingBySite('transition_counts', 'bucket');
 

@@ -215,13 +215,16 @@ test('counts of ends and attempts by hour are kept by a number of their own', as
   await sql`
     insert into purchase_watch_internal.waited_hours (hour, customers, way, bucket, site)
     select date_trunc('hour', now()) - n * interval '1 day', 1, 6, 0, 'se' from generate_series(398, 402) n`;
+  await sql`
+    insert into purchase_watch_internal.marks (at, text) select now() - n * interval '1 day', 'deploy ' || n from generate_series(399, 401) n`;
   const { step, removed } = createSweep(
     sql,
     { ...FOR_EVER, events: Number.NEGATIVE_INFINITY, trends: Date.now() - 400 * DAY },
     Date.now(),
   );
   while (await step());
-  expect(removed.trends).toBe(6);
+  expect(removed.trends).toBe(8);
+  expect(await sql`select text from purchase_watch_internal.marks`).toEqual([{ text: 'deploy 399' }]);
 });
 
 test('recorded changes by operators are kept as long as events, and for ever where these are', async () => {

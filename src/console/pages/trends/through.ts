@@ -1,4 +1,4 @@
-/** Customers, share and waiting through time, with incidents and silences in lanes above. */
+/** Customers, share and waiting through time, with incidents, silences and marks in lanes above. */
 import type { Trends } from '../../../actions/trends/trends.ts';
 import { stateWords } from '../../../domain/purchases/states.ts';
 import { counted } from '../../../domain/values/counts.ts';
@@ -7,7 +7,7 @@ import { panel } from '../../parts/lists.ts';
 import { clockTime, dayName, dayTime, length } from '../../parts/time.ts';
 import { countChart, shareChart, waitChart } from '../../pictures/trends/charts.ts';
 import type { Happened, Lane } from '../../pictures/trends/lanes.ts';
-import { type Stack, stackPicture } from '../../pictures/trends/stack.ts';
+import { type Stack, stackPicture, wrapped } from '../../pictures/trends/stack.ts';
 import { figure, listAddress, paidWords, percent, type Shown } from './figures.ts';
 
 /** Letters of a line beside a chart. */
@@ -22,17 +22,18 @@ export function throughPanel(shown: Shown): Html {
     lanes: lanesOf(shown),
     charts: chartsOf(shown),
     ...axisOf(trends),
-    label: `Customers, share paid and time waiting through time, with ${counted(trends.incidents.length, 'incident')} and ${counted(trends.silences.length, 'silence')}`,
+    label: `Customers, share paid and time waiting through time, with ${counted(trends.incidents.length, 'incident')}, ${counted(trends.silences.length, 'silence')} and ${counted(trends.marks.length, 'mark')}`,
   };
   return panel({
     id: 'time',
     title: 'Through time',
     note: 'what happened stands behind all charts',
+    right: html`<a href="${shown.ask.base}/docs/http-api.html#marks">How to send a mark</a>`,
     body: html`${stackPicture(stack)}${table(shown)}${happenedTable(stack.lanes)}`,
   });
 }
 
-function lanesOf({ ask: { base }, trends: { incidents, silences, at, range } }: Shown): Lane[] {
+function lanesOf({ ask: { base }, trends: { incidents, silences, marks, at, range } }: Shown): Lane[] {
   const span = (from: string, to: string | null): string =>
     `${dayTime(Date.parse(from))} to ${to === null ? 'now' : dayTime(Date.parse(to))}`;
   const isShort = range === '24h' || range === '7d';
@@ -70,6 +71,14 @@ function lanesOf({ ask: { base }, trends: { incidents, silences, at, range } }: 
         );
       }),
     },
+    {
+      name: 'Marks',
+      all: marks.map(({ text, site, at: moment }) => {
+        const marked = Date.parse(moment);
+        const title = `Mark, ${site ?? 'all sites'}: ${text}, ${dayTime(marked)}`;
+        return { from: marked, to: marked, kind: 'mark', words: isShort ? short(text, 24) : '', title, href: null };
+      }),
+    },
   ];
 }
 
@@ -102,8 +111,7 @@ function chartsOf(shown: Shown): Stack['charts'] {
   ];
   if (waiting === null) return charts;
   const { site, state, limitMs, pieces } = waiting;
-  const where = [...lines(`${stateWords(state.value)},`), short(site, LINE)];
-  const wait = waitChart(
+    const wait = waitChart(
     pieces.map(({ medianMs, p95Ms, ...piece }) => ({
       ...span(piece),
       medianMs,
@@ -111,23 +119,12 @@ function chartsOf(shown: Shown): Stack['charts'] {
       says: `${pieceName(piece.from)}: ${medianMs === null || p95Ms === null ? 'too few to say' : `half of them under ${length(medianMs)}, 95 % under ${length(p95Ms)}`}`,
     })),
     limitMs,
-    [...where, 'from half to 95 %', 'of customers;', `dashed: limit ${length(limitMs)}`],
+    wrapped(`${short(stateWords(state.value), 60)}, ${short(site, LINE)}: from half to 95 % of customers; dashed: limit ${length(limitMs)}`, LINE),
   );
   return [...charts, wait];
 }
 
 const short = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
-
-/** Words in lines of at most `LINE` letters. */
-function lines(text: string): string[] {
-  const found: string[] = [];
-  for (const word of text.split(' ')) {
-    const last = found.at(-1);
-    if (last !== undefined && last.length + word.length < LINE) found[found.length - 1] = `${last} ${word}`;
-    else found.push(short(word, LINE));
-  }
-  return found;
-}
 
 /** Words of the axis and lines through the charts: hours of a day, days of a week, weeks of longer times. */
 function axisOf({ range, shares }: Trends): Pick<Stack, 'ticks' | 'lines'> {

@@ -17,10 +17,10 @@ import { wherePanel } from './where.ts';
 
 const RANGE_WORDS: Readonly<Record<TrendRange, string>> = { '24h': '24 h', '7d': '7 d', '30d': '30 d', '90d': '90 d' };
 const BEFORE_WORDS: Readonly<Record<TrendRange, string>> = {
-  '24h': 'in the same hours a week before',
-  '7d': 'in the 7 days before',
-  '30d': 'in the 30 days before',
-  '90d': 'in the 90 days before',
+  '24h': 'the same hours a week before',
+  '7d': 'the 7 days before',
+  '30d': 'the 30 days before',
+  '90d': 'the 90 days before',
 };
 
 export const trendsPages = [
@@ -61,7 +61,7 @@ function choices({ trends, ask }: Shown, sites: readonly string[]): Html {
   const { range, site, from, to } = trends;
   const link = (each: TrendRange): Html =>
     html`<a id="range-${each}" href="${ask.base}/trends${queryOf({ range: each, site })}"${each === range && html` aria-current="true"`}>${RANGE_WORDS[each]}</a>`;
-  return html`<div class="range-row"><nav class="seg" aria-label="Length of time">${TREND_RANGES.map(link)}</nav>${siteChoice({ site, sites, path: `${ask.base}/trends`, id: 'trends', label: 'Site', keep: { range } })}<span>${timeWords(range, Date.parse(from), Date.parse(to))}, beside what was ${BEFORE_WORDS[range]}</span></div>`;
+  return html`<div class="range-row"><nav class="seg" aria-label="Length of time">${TREND_RANGES.map(link)}</nav>${siteChoice({ site, sites, path: `${ask.base}/trends`, id: 'trends', label: 'Site', keep: { range } })}<span>${timeWords(range, Date.parse(from), Date.parse(to))}, against ${BEFORE_WORDS[range]}</span></div>`;
 }
 
 function timeWords(range: TrendRange, from: number, to: number): string {

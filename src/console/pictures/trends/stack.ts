@@ -63,23 +63,35 @@ function drawn({ from, to, lanes, charts, ticks, lines, label }: Stack, width: n
   });
   const bottom = y - 4;
   const days = lines.map((at) => html`<path class="l-day" d="M${round(x(at))} ${lanesEnd}V${bottom}"/>`);
-  const most = Math.max(...ticks.map(({ word }) => word.length)) * LETTER + 8;
-  const every = Math.ceil(most / Math.max((right - left) / Math.max(ticks.length, 1), 1));
-  const words = ticks
-    .filter((_, place) => place % every === 0)
-    .map(({ at, word }) => {
-      const half = (word.length * LETTER) / 2;
-      return html`<text x="${round(Math.min(Math.max(x(at), left + half), right - half))}" y="${bottom + 16}" text-anchor="middle">${word}</text>`;
-    });
+  let end = Number.NEGATIVE_INFINITY;
+  const words = ticks.flatMap(({ at, word }) => {
+    const half = (word.length * LETTER) / 2;
+    const middle = Math.min(Math.max(x(at), left + half), right - half);
+    // A word that does not fit beside the one before is left out.
+    if (middle - half < end + 8) return [];
+    end = middle + half;
+    return [html`<text x="${round(middle)}" y="${bottom + 16}" text-anchor="middle">${word}</text>`];
+  });
   return html`<svg viewBox="0 0 ${width} ${bottom + 24}" role="group" aria-label="${label}">${happened.under(bottom)}${days}${happened.body}${parts}<path class="c-base" d="M${left} ${bottom}H${right}"/>${words}</svg>`;
 }
 
 /** A chart at its place, with its name beside it or above it. */
 function placed({ title, says, height, draw }: StackedChart, plot: Plot, y: number): { body: Html; bottom: number } {
-  const lines = plot.isNarrow ? (says.length === 0 ? [] : [says.join(' ')]) : says;
+  const lines = plot.isNarrow ? wrapped(says.join(' '), plot.right / LETTER) : says;
   const first = plot.isNarrow ? y + 12 : y + 16;
   const head = html`<text class="strong" x="0" y="${first}">${title}</text>${lines.map((line, at) => html`<text x="0" y="${first + 2 + (at + 1) * LINE}">${line}</text>`)}`;
   const top = plot.isNarrow ? first + lines.length * LINE + 20 : y + 8;
   const bottom = top + (plot.isNarrow ? height : Math.max(height, (says.length + 1) * LINE));
   return { body: html`${head}${draw({ ...plot, top, bottom })}`, bottom };
+}
+
+/** A text in lines of at most so many letters, as far as its words allow. */
+export function wrapped(text: string, most: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + word.length < most) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
 }
