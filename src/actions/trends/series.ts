@@ -5,7 +5,7 @@ import { boundsOf } from '../../domain/stays/dwell.ts';
 import { shareOf } from '../../domain/trends/compare.ts';
 import { customersOf, type Ends, endsOf } from '../../domain/trends/ends.ts';
 import type { Period, TrendRange } from '../../domain/trends/period.ts';
-import { type LocalTime, PIECE_LENGTHS, piecesOf, placeIn } from '../../domain/trends/pieces.ts';
+import { PIECE_LENGTHS, piecesOf, placeIn, type ZoneTime } from '../../domain/trends/pieces.ts';
 import { DAY, HOUR, type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { EndedInHour } from '../../postgres/trends/read.ts';
 
@@ -14,7 +14,7 @@ export interface SeriesTime {
   readonly range: TrendRange;
   readonly present: Period;
   readonly before: Period;
-  readonly zone: LocalTime;
+  readonly zone: ZoneTime;
   readonly local: (at: Instant) => Milliseconds;
 }
 

@@ -53,12 +53,10 @@ const newMarkSchema = strict({
     description: 'A few words of one line.',
     example: 'deploy 4.2',
   }),
-  at: momentParameter
-    .optional()
-    .openapi({
-      example: '10m',
-      description: 'When it happened: a time with its zone, or a duration back from now; now, when left out.',
-    }),
+  at: momentParameter.optional().openapi({
+    example: '10m',
+    description: 'When it happened: a time with its zone, or a duration back from now; now, when left out.',
+  }),
   site: siteParameter.optional().describe('The site that it is about; all sites, when left out.'),
 }).openapi('NewMark');
 

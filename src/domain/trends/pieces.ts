@@ -3,7 +3,7 @@ import { DAY, HOUR, type Instant, type Milliseconds } from '../values/time.ts';
 import type { Days, Period, TrendRange } from './period.ts';
 
 /** How a zone shows time; see Days. */
-export interface LocalTime extends Days {
+export interface ZoneTime extends Days {
   /** The time that local clocks show at a moment, as if it were a time of UTC. */
   local(at: Instant): Milliseconds;
 }
@@ -17,7 +17,7 @@ export const PIECE_LENGTHS: Readonly<Record<TrendRange, { readonly counts: Milli
 };
 
 /** `local` of a zone for many moments: asked once for each day of UTC on which clocks do not change. */
-export function quickLocal({ local }: Pick<LocalTime, 'local'>): (at: Instant) => Milliseconds {
+export function quickLocal({ local }: Pick<ZoneTime, 'local'>): (at: Instant) => Milliseconds {
   const offsets = new Map<number, Milliseconds | null>();
   return (at) => {
     const day = Math.floor(at / DAY);
@@ -38,7 +38,7 @@ export function placeIn(period: Period, length: Milliseconds, local: (at: Instan
 }
 
 /** The pieces of a period. A piece on whose day clocks change is an hour longer or shorter. */
-export function piecesOf(period: Period, length: Milliseconds, zone: LocalTime): Period[] {
+export function piecesOf(period: Period, length: Milliseconds, zone: ZoneTime): Period[] {
   const begin = zone.local(period.from);
   const count = Math.ceil((zone.local(period.to) - begin) / length);
   const edge = (place: number): Instant =>

@@ -5,7 +5,8 @@ import { SITES } from './words.ts';
 /** Steps from 0 to 1 without a pattern, the same in each run. */
 const WAVE = `((hashint4(n * 131 + way * 17 + length(site)) & 1023) / 1023.0)`;
 /** Customers of an hour: few at night, most in the evening. */
-const PROFILE = '(array[2, 1, 0, 0, 0, 1, 6, 14, 22, 28, 34, 38, 40, 36, 34, 36, 40, 46, 56, 70, 76, 62, 38, 12])[1 + hour_of_day]';
+const PROFILE =
+  '(array[2, 1, 0, 0, 0, 1, 6, 14, 22, 28, 34, 38, 40, 36, 34, 36, 40, 46, 56, 70, 76, 62, 38, 12])[1 + hour_of_day]';
 
 export async function addEnds(sql: Sql): Promise<void> {
   await sql.unsafe(`

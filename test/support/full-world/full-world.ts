@@ -114,7 +114,13 @@ async function fullAddresses({ database: { sql } }: TestApp): Promise<World['add
     ['/', ['/', '/?site=se', `/?site=${LONG_SITE}`]],
     [
       '/trends',
-      ['/trends', '/trends?range=24h&site=se', '/trends?range=30d', `/trends?range=90d&site=${LONG_SITE}`, '/trends?range=nonsense'],
+      [
+        '/trends',
+        '/trends?range=24h&site=se',
+        '/trends?range=30d',
+        `/trends?range=90d&site=${LONG_SITE}`,
+        '/trends?range=nonsense',
+      ],
     ],
     ['/sites', ['/sites']],
     ['/sites/:name', ['/sites/se', `/sites/${LONG_SITE}`]],

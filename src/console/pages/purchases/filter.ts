@@ -140,25 +140,28 @@ export function filterWords(filter: Filter): string {
     [q, `whose order, reference or id begins with “${q.length > 60 ? `${q.slice(0, 60)}…` : q}”`],
     [from, `registered since ${from.replace('T', ' ')}`],
     [to, `${from === '' ? 'registered ' : ''}before ${to.replace('T', ' ')}`],
-    [end, END_WORDS[end as 'paid'] ?? end],
-    [wasStuck, wasStuck === 'true' ? 'that had been stuck' : 'that had never been stuck'],
-    [lastWaited, waited === null ? 'of which no poll showed a state before' : `last ${stateWords(waited)}`],
-    [endedFrom, `that ended since ${momentText(endedFrom)}`],
-    [endedTo, `${endedFrom === '' ? 'that ended ' : 'and '}before ${momentText(endedTo)}`],
+    [end, END_WORDS[end as 'paid'] ?? `, ${end}`],
+    [wasStuck, wasStuck === 'true' ? ', stuck before they ended' : ', never stuck'],
+    [lastWaited, waited === null ? ', of which no poll showed a state' : `, last ${stateWords(waited)}`],
+    [endedFrom, `, ended since ${momentText(endedFrom)}`],
+    [endedTo, `${endedFrom === '' ? ', ended ' : 'and '}before ${momentText(endedTo)}`],
     [least, `of ${least} ${currency} or more`],
     [most, `of ${most} ${currency} or less`],
     [least === '' && most === '' ? currency : '', `in ${currency}`],
   ];
-  return words.flatMap(([given, text]) => (given === '' ? [] : [text])).join(' ');
+  return words
+    .flatMap(([given, text]) => (given === '' ? [] : [text]))
+    .join(' ')
+    .replaceAll(' ,', ',');
 }
 
 const END_WORDS: Readonly<Record<ListedEnd, string>> = {
-  customer: 'that stand for a customer each',
-  counted: 'that were paid, not paid or still open',
-  paid: 'that were paid',
-  paid_by_another: 'whose customer paid with another purchase of the order',
-  not_paid: 'that were not paid',
-  open: 'that were still open when the daemon stopped polling them',
+  customer: ', one for each customer',
+  counted: ', paid, not paid or still open',
+  paid: ', paid',
+  paid_by_another: ', paid by another purchase of the order',
+  not_paid: ', not paid',
+  open: ', still open when the daemon stopped polling them',
 };
 
 function momentText(text: string): string {

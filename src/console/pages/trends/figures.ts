@@ -20,13 +20,13 @@ export interface Counted {
   readonly to?: string;
 }
 
-export interface Shown {
+export interface ShownTrends {
   readonly ask: Ask;
   readonly trends: Trends;
 }
 
 /** The address of the list of these purchases, the newest first. */
-export function listAddress({ ask, trends }: Shown, { end, lastWaited, wasStuck, currency, from, to }: Counted): string {
+export function listAddress({ ask, trends }: ShownTrends, { end, lastWaited, wasStuck, currency, from, to }: Counted): string {
   const query = {
     site: trends.site,
     endedFrom: from ?? trends.from,
@@ -41,7 +41,12 @@ export function listAddress({ ask, trends }: Shown, { end, lastWaited, wasStuck,
 }
 
 /** A figure with its list; without a link where purchases of it were deleted since, or there are none. */
-export function figure(shown: Shown, counted: Counted, { count, gone }: { count: number; gone: number }, text?: string): Html {
+export function figure(
+  shown: ShownTrends,
+  counted: Counted,
+  { count, gone }: { count: number; gone: number },
+  text?: string,
+): Html {
   const words = text ?? number(count);
   return count === 0 || gone > 0 ? html`${words}` : html`<a href="${listAddress(shown, counted)}">${words}</a>`;
 }

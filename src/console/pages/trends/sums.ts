@@ -4,14 +4,14 @@ import { type Html, html, NOTHING, number } from '../../frame/html.ts';
 import { panel } from '../../parts/lists.ts';
 import { dayName, length } from '../../parts/time.ts';
 import { daysBar, partsBar } from '../../pictures/trends/bars.ts';
-import { figure, moneyText, percent, type Shown } from './figures.ts';
+import { figure, moneyText, percent, type ShownTrends } from './figures.ts';
 
 type Money = Trends['money'][number];
 
 const FEWEST = 30;
 
 /** Money that waited beyond the limit, by currency. */
-export function moneyPanel(shown: Shown): Html {
+export function moneyPanel(shown: ShownTrends): Html {
   const rows = shown.trends.money.filter(({ stuck }) => stuck.purchases > 0);
   if (rows.length === 0) return NOTHING;
   return panel({
@@ -23,7 +23,7 @@ export function moneyPanel(shown: Shown): Html {
   });
 }
 
-function moneyRow(shown: Shown, { currency, stuck }: Money): Html {
+function moneyRow(shown: ShownTrends, { currency, stuck }: Money): Html {
   const { purchases, gone, paid, paidByAnother, notPaid, open } = stuck;
   const amounts = [paid, paidByAnother, notPaid, open].map((amount) =>
     Number(String((amount as { rawJSON?: string }).rawJSON ?? amount)),
@@ -45,7 +45,7 @@ function moneyRow(shown: Shown, { currency, stuck }: Money): Html {
 }
 
 /** Attempts at each receiver, and its worst day. */
-export function receiversPanel({ ask, trends: { receivers, range } }: Shown): Html {
+export function receiversPanel({ ask, trends: { receivers, range } }: ShownTrends): Html {
   if (receivers.length === 0) return NOTHING;
   const row = ({ subscriber, attempts, failed, medianMs, p95Ms, days }: Trends['receivers'][number]): Html => {
     const share = attempts < FEWEST ? null : (attempts - failed) / attempts;

@@ -6,14 +6,14 @@ import { type Html, html, NOTHING, number } from '../../frame/html.ts';
 import { panel } from '../../parts/lists.ts';
 import { clockTime, dayName, dayTime, length } from '../../parts/time.ts';
 import { countChart, shareChart, waitChart } from '../../pictures/trends/charts.ts';
-import type { Happened, Lane } from '../../pictures/trends/lanes.ts';
+import type { Happened, StackLane } from '../../pictures/trends/lanes.ts';
 import { type Stack, stackPicture, wrapped } from '../../pictures/trends/stack.ts';
-import { figure, listAddress, paidWords, percent, type Shown } from './figures.ts';
+import { figure, listAddress, paidWords, percent, type ShownTrends } from './figures.ts';
 
 /** Letters of a line beside a chart. */
 const LINE = 20;
 
-export function throughPanel(shown: Shown): Html {
+export function throughPanel(shown: ShownTrends): Html {
   const { trends } = shown;
   if (trends.total.customers === 0) return NOTHING;
   const stack: Stack = {
@@ -33,7 +33,7 @@ export function throughPanel(shown: Shown): Html {
   });
 }
 
-function lanesOf({ ask: { base }, trends: { incidents, silences, marks, at, range } }: Shown): Lane[] {
+function lanesOf({ ask: { base }, trends: { incidents, silences, marks, at, range } }: ShownTrends): StackLane[] {
   const span = (from: string, to: string | null): string =>
     `${dayTime(Date.parse(from))} to ${to === null ? 'now' : dayTime(Date.parse(to))}`;
   const isShort = range === '24h' || range === '7d';
@@ -82,7 +82,7 @@ function lanesOf({ ask: { base }, trends: { incidents, silences, marks, at, rang
   ];
 }
 
-function chartsOf(shown: Shown): Stack['charts'] {
+function chartsOf(shown: ShownTrends): Stack['charts'] {
   const { range, counts, shares, waiting } = shown.trends;
   const pieceName = (from: string): string =>
     range === '24h' || (range === '7d' && counts.length > shares.length) ? dayTime(Date.parse(from)) : dayName(Date.parse(from));
@@ -111,7 +111,7 @@ function chartsOf(shown: Shown): Stack['charts'] {
   ];
   if (waiting === null) return charts;
   const { site, state, limitMs, pieces } = waiting;
-    const wait = waitChart(
+  const wait = waitChart(
     pieces.map(({ medianMs, p95Ms, ...piece }) => ({
       ...span(piece),
       medianMs,
@@ -119,7 +119,10 @@ function chartsOf(shown: Shown): Stack['charts'] {
       says: `${pieceName(piece.from)}: ${medianMs === null || p95Ms === null ? 'too few to say' : `half of them under ${length(medianMs)}, 95 % under ${length(p95Ms)}`}`,
     })),
     limitMs,
-    wrapped(`${short(stateWords(state.value), 60)}, ${short(site, LINE)}: from half to 95 % of customers; dashed: limit ${length(limitMs)}`, LINE),
+    wrapped(
+      `${short(stateWords(state.value), 60)}, ${short(site, LINE)}: from half to 95 % of customers; dashed: limit ${length(limitMs)}`,
+      LINE,
+    ),
   );
   return [...charts, wait];
 }
@@ -139,7 +142,7 @@ function axisOf({ range, shares }: Trends): Pick<Stack, 'ticks' | 'lines'> {
   return { ticks, lines: starts.filter((_, at) => at > 0 && at % every === 0) };
 }
 
-function table(shown: Shown): Html {
+function table(shown: ShownTrends): Html {
   const { range, shares, waiting } = shown.trends;
   const rows = shares.map(({ from, to, customers, paid, share, gone, before }, at) => {
     const name = range === '24h' ? dayTime(Date.parse(from)) : dayName(Date.parse(from));
@@ -154,7 +157,7 @@ function table(shown: Shown): Html {
 }
 
 /** What happened, in words: in pictures most of it has none. */
-function happenedTable(lanes: readonly Lane[]): Html {
+function happenedTable(lanes: readonly StackLane[]): Html {
   const all = lanes.flatMap((lane) => lane.all).sort((a, b) => a.from - b.from);
   if (all.length === 0) return NOTHING;
   const line = ({ title, href }: Happened): Html =>

@@ -9,7 +9,7 @@ import { type Ask, page } from '../../frame/page-route.ts';
 import { alertNote } from '../../parts/lists.ts';
 import { siteChoice } from '../../parts/sites.ts';
 import { clockTime, dayName, zoneName } from '../../parts/time.ts';
-import { moneyText, type Shown } from './figures.ts';
+import { moneyText, type ShownTrends } from './figures.ts';
 import { moneyPanel, receiversPanel } from './sums.ts';
 import { throughPanel } from './through.ts';
 import { waysPanel } from './ways.ts';
@@ -41,7 +41,7 @@ export const trendsPages = [
   }),
 ];
 
-function trendsBody(shown: Shown, sites: readonly string[]): Html {
+function trendsBody(shown: ShownTrends, sites: readonly string[]): Html {
   const { trends, ask } = shown;
   const before = BEFORE_WORDS[trends.range];
   const parts = [waysPanel(shown, before), throughPanel(shown)];
@@ -57,7 +57,7 @@ function moneySentence({ money }: Trends): Html | false {
   return html`<p class="sub">Of money that was stuck, ${moneyText(stuck.notPaid, currency)} was not paid, ${moneyText(stuck.paid, currency)} was paid late and ${moneyText(stuck.paidByAnother, currency)} by another purchase of the order.</p>`;
 }
 
-function choices({ trends, ask }: Shown, sites: readonly string[]): Html {
+function choices({ trends, ask }: ShownTrends, sites: readonly string[]): Html {
   const { range, site, from, to } = trends;
   const link = (each: TrendRange): Html =>
     html`<a id="range-${each}" href="${ask.base}/trends${queryOf({ range: each, site })}"${each === range && html` aria-current="true"`}>${RANGE_WORDS[each]}</a>`;

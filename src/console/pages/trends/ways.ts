@@ -4,12 +4,12 @@ import { besideWords, stateWords } from '../../../domain/purchases/states.ts';
 import { type Html, html, NOTHING, number } from '../../frame/html.ts';
 import { panel } from '../../parts/lists.ts';
 import { type BarPart, partsBar } from '../../pictures/trends/bars.ts';
-import { changeMark, figure, percent, type Shown } from './figures.ts';
+import { changeMark, figure, percent, type ShownTrends } from './figures.ts';
 
 type Way = Trends['ways'][number];
 
 /** `before`: the time compared with, in words. */
-export function waysPanel(shown: Shown, before: string): Html {
+export function waysPanel(shown: ShownTrends, before: string): Html {
   const { ways, total } = shown.trends;
   if (ways.length === 0) return NOTHING;
   const most = Math.max(...ways.map(({ customers }) => customers));
@@ -26,7 +26,7 @@ export function waysPanel(shown: Shown, before: string): Html {
   });
 }
 
-function row(shown: Shown, way: Way, most: number): Html {
+function row(shown: ShownTrends, way: Way, most: number): Html {
   const { state, customers, share, gone, stuck, notPaid, paid, paidLate, open, before } = way;
   const parts: BarPart[] = [
     ['paid', paid - paidLate],
@@ -41,7 +41,7 @@ function row(shown: Shown, way: Way, most: number): Html {
   return html`<tr><th scope="row">${figure(shown, { end: 'customer', ...own }, { count: customers, gone }, name)}${beside !== null && html`<small>${beside}</small>`}</th><td class="num" data-l="customers">${figure(shown, { end: 'customer', ...own }, { count: customers, gone })}</td><td class="pic">${partsBar(parts, most, tick)}</td><td class="num" data-l="paid">${share === null ? percent(share) : html`<b>${percent(share)}</b>`}</td><td class="num" data-l="change">${changeMark(way)}</td><td class="num" data-l="got stuck">${figure(shown, { end: 'customer', wasStuck: true, ...own }, { count: stuck, gone })}</td><td class="num" data-l="not paid">${figure(shown, { end: 'not_paid', ...own }, { count: notPaid, gone })}</td></tr>`;
 }
 
-function allRow(shown: Shown): Html {
+function allRow(shown: ShownTrends): Html {
   const { total } = shown.trends;
   const { customers, share, gone, stuck, notPaid, paid, paidLate, open } = total;
   const late = paidLate === 0 ? '' : `, ${number(paidLate)} of them late`;

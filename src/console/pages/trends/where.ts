@@ -5,7 +5,7 @@ import { type Html, html } from '../../frame/html.ts';
 import { nothingHere, panel } from '../../parts/lists.ts';
 import { clockTime, dayName } from '../../parts/time.ts';
 import { type HeatCell, type HeatRow, heatLegend, heatMap } from '../../pictures/trends/heat-map.ts';
-import { listAddress, type Shown } from './figures.ts';
+import { listAddress, type ShownTrends } from './figures.ts';
 
 const WEEKDAYS = ['Mondays', 'Tuesdays', 'Wednesdays', 'Thursdays', 'Fridays', 'Saturdays', 'Sundays'];
 const HOURS = 24;
@@ -28,7 +28,7 @@ interface Row {
   readonly list: ((first: number, count: number) => string) | null;
 }
 
-export function wherePanel(shown: Shown): Html {
+export function wherePanel(shown: ShownTrends): Html {
   const { range, total } = shown.trends;
   const rows = rowsOf(shown);
   const isOfDay = range === '24h';
@@ -56,14 +56,14 @@ export function wherePanel(shown: Shown): Html {
   });
 }
 
-function rowsOf(shown: Shown): Row[] {
+function rowsOf(shown: ShownTrends): Row[] {
   const { range } = shown.trends;
   if (range === '24h') return stateRows(shown);
   return range === '7d' ? dayRows(shown) : weekdayRows(shown.trends);
 }
 
 /** Days, hour by hour. */
-function dayRows(shown: Shown): Row[] {
+function dayRows(shown: ShownTrends): Row[] {
   const { counts, shares, incidents, at } = shown.trends;
   return shares.map(({ from, to, gone }, day) => {
     const name = dayName(Date.parse(from));
@@ -84,7 +84,7 @@ function dayRows(shown: Shown): Row[] {
 }
 
 /** States of the last 24 hours, hour by hour. */
-function stateRows(shown: Shown): Row[] {
+function stateRows(shown: ShownTrends): Row[] {
   const { counts, cells, ways, incidents, at } = shown.trends;
   const hourAt = (from: string): number => Number(clockTime(Date.parse(from)).slice(0, 2));
   return ways.map(({ state, gone }) => {

@@ -16,7 +16,7 @@ export interface Happened {
   readonly href: string | null;
 }
 
-export interface Lane {
+export interface StackLane {
   readonly name: string;
   readonly all: readonly Happened[];
 }
@@ -39,7 +39,7 @@ type Span = readonly [from: number, to: number];
 
 /** Draws the lanes one below the other; `under`: what goes behind all charts down to `bottom`. */
 export function drawLanes(
-  lanes: readonly Lane[],
+  lanes: readonly StackLane[],
   plot: Plot,
   top: number,
 ): { body: Html; height: number; under: (bottom: number) => Html } {

@@ -2,7 +2,7 @@
 import type { Instant } from '../../../domain/values/time.ts';
 import { type Html, html } from '../../frame/html.ts';
 import { round } from '../scale.ts';
-import { drawLanes, type Lane, type Plot } from './lanes.ts';
+import { drawLanes, type Plot, type StackLane } from './lanes.ts';
 
 /** A chart of the stack. */
 export interface StackedChart {
@@ -21,7 +21,7 @@ export interface ChartFrame extends Plot {
 export interface Stack {
   readonly from: Instant;
   readonly to: Instant;
-  readonly lanes: readonly Lane[];
+  readonly lanes: readonly StackLane[];
   readonly charts: readonly StackedChart[];
   /** Moments with words on the axis, and with a line through all charts. */
   readonly ticks: readonly { readonly at: Instant; readonly word: string }[];
