@@ -14,7 +14,8 @@ export const LOCKS = locksIn(`
 0009_roles.sql
 0010_trends.sql | create table | purchase_watch.purchases | ShareRowExclusiveLock | none
 0010_trends.sql | create trigger | purchase_watch_internal.purchase_details | ShareRowExclusiveLock | none
-0011_marks.sql
-0012_outcome_lists.sql | create index concurrently | purchase_watch_internal.outcomes | ShareUpdateExclusiveLock | index
-0013_trend_sums.sql | create trigger | purchase_watch_internal.outcome_hours | ShareRowExclusiveLock | none
+0011_stay_views.sql
+0012_marks.sql
+0013_outcome_lists.sql | create index concurrently | purchase_watch_internal.outcomes | ShareUpdateExclusiveLock | index
+0014_trend_sums.sql | create trigger | purchase_watch_internal.outcome_hours | ShareRowExclusiveLock | none
 `);

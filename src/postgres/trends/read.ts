@@ -1,6 +1,6 @@
 /** Reads the counts of ends and attempts of a time. The cost grows with the hours or days that are read, and not with the purchases. */
 
-import type { OutcomeCount } from '../../domain/trends/ends.ts';
+import type { CountedOutcome, OutcomeCount } from '../../domain/trends/ends.ts';
 import type { Period } from '../../domain/trends/period.ts';
 import { DAY, type Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
@@ -42,6 +42,18 @@ export const endedSums = (sql: Queries, period: Period, site: string | null) => 
     group by grouping sets ((way, was_stuck, outcome), (currency, outcome), (currency, was_stuck, outcome))
     having sum(customers) > 0 and (grouping(way) = 0 or (currency <> '*' and (grouping(was_stuck) = 1 or was_stuck)))
     order by 1, 2, 3, 4, 5`;
+
+/** Purchases of each site by the state that they waited in last, and outcome. */
+export const endedAtSites = (sql: Queries, period: Period) => sql<{ site: string; way: number | null; outcome: CountedOutcome; customers: number }[]>`
+    select site, way, outcome, sum(customers)::float8 as customers from purchase_watch_internal.outcome_hours
+    where ${within(sql, period, null)} group by 1, 2, 3 having sum(customers) > 0 order by 1, 2, 3`;
+
+/** Amounts of each site by currency and outcome, of those purchases whose amount and currency are stored. */
+export const endedAmountsAtSites = (sql: Queries, period: Period) => sql<
+  { site: string; currency: string; outcome: CountedOutcome; amount: number }[]
+>`
+    select site, currency, outcome, sum(amount)::float8 as amount from purchase_watch_internal.outcome_hours
+    where ${within(sql, period, null)} and currency <> '*' group by 1, 2, 3 having sum(customers) > 0 order by 1, 2, 3`;
 
 /** The counts of a period: sums of the days of UTC that lie in it, and hours before the first and after the last of them. */
 function wholeDays(sql: Queries, period: Period, site: string | null): Fragment {

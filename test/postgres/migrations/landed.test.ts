@@ -17,9 +17,10 @@ const LANDED: Readonly<Record<string, string>> = {
   '0008_views.sql': '0f1b8b71d135162d1c286fd80d1e6cb9fca1bee81a52fbafd63f4978efc285fe',
   '0009_roles.sql': '3300b2408cfe9de359b3081dff5f5565b4e01361075a09b3723b84b701634990',
   '0010_trends.sql': '768a2f4f04e279c11d352b9ec0344394b8dbaf017e5b56a95e7c66ed26d101bd',
-  '0011_marks.sql': '51cd561e20bc05638f0b98ed8fe4295c7c1b1635d655e185ec74c3ed9f820286',
-  '0012_outcome_lists.sql': '3dd2abcdf7db56e59008574847b7dee5d3384d9391f25d88d693b501ab4ef945',
-  '0013_trend_sums.sql': '68e5a19e2f51e9d6af7474c4d52f65aad9c24c37ac593cca47805076d270baa4',
+  '0011_stay_views.sql': '19bbf7edd772e3422a267c9b09e20cf1e4c06989ebc57d0024ee5689cb74bfaf',
+  '0012_marks.sql': '51cd561e20bc05638f0b98ed8fe4295c7c1b1635d655e185ec74c3ed9f820286',
+  '0013_outcome_lists.sql': '3dd2abcdf7db56e59008574847b7dee5d3384d9391f25d88d693b501ab4ef945',
+  '0014_trend_sums.sql': '68e5a19e2f51e9d6af7474c4d52f65aad9c24c37ac593cca47805076d270baa4',
 };
 
 const hashOf = (name: string): string =>
