@@ -1,4 +1,4 @@
-/** What happened while customers came: incidents, silences and marks, for a lane beside the counts. */
+/** Incidents, silences and marks of a time, for a lane beside the counts. */
 
 import { stateOrNull } from '../../domain/events/make-event.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';

@@ -2,8 +2,7 @@
 
 import { type NamedState, namedState } from '../../domain/purchases/states.ts';
 import { boundsOf } from '../../domain/stays/dwell.ts';
-import { shareOf } from '../../domain/trends/compare.ts';
-import { customersOf, type Ends, endsOf } from '../../domain/trends/ends.ts';
+import { addedShares, shareOf } from '../../domain/trends/compare.ts';
 import type { Period, TrendRange } from '../../domain/trends/period.ts';
 import { PIECE_LENGTHS, piecesOf, placeIn, type ZoneTime } from '../../domain/trends/pieces.ts';
 import { DAY, HOUR, type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
@@ -43,14 +42,14 @@ export function cellsOf(hours: readonly (EndedInHour & { readonly way?: number |
   };
   return [...Map.groupBy(hours, keyOf).values()].map((counts) => {
     const [{ hour, way = null }] = counts as [(typeof hours)[number]];
-    return { ...rowOf(hour, way), hour: hourOf(hour), ...customersIn(endsOf(counts)) };
+    return { ...rowOf(hour, way), hour: hourOf(hour), ...customersIn(counts) };
   });
 }
 
 /** Customers and those who paid; `gone`: how many of them no list has any more. */
-function customersIn(ends: Ends) {
-  const of = customersOf(ends);
-  return { ...of, share: shareOf(of), gone: ends.gone };
+function customersIn(hours: readonly EndedInHour[]) {
+  const of = addedShares(hours);
+  return { ...of, share: shareOf(of), gone: hours.reduce((sum, { gone }) => sum + gone, 0) };
 }
 
 /** Customers of each hour, or of each day of a longer range, beside those of the time before. */
@@ -72,11 +71,11 @@ function series(
   const now = Map.groupBy(hours, ({ hour }) => at(hour));
   const was = Map.groupBy(earlier, ({ hour }) => then(hour));
   return piecesOf(present, length, zone).map(({ from, to }, place) => {
-    const { customers, share } = customersIn(endsOf(was.get(place) ?? []));
+    const { customers, share } = customersIn(was.get(place) ?? []);
     return {
       from: isoTime(from),
       to: isoTime(to),
-      ...customersIn(endsOf(now.get(place) ?? [])),
+      ...customersIn(now.get(place) ?? []),
       before: { customers, share },
     };
   });

@@ -46,7 +46,7 @@ const gone = z.int().describe('How many of these purchases were deleted since: a
 const ends = {
   customers: z.int().describe('Customers whose checkout ended, each once: `paid`, `notPaid` and `open` together.'),
   paid: z.int(),
-  paidLate: z.int().describe('Those of `paid` who had been stuck before.'),
+  paidLate: z.int().describe('Customers of `paid` who had been stuck before.'),
   paidByAnother: z.int().describe('Purchases whose customer paid with another purchase of the order, and is counted there.'),
   notPaid: z.int(),
   open: z.int().describe('Purchases that were given up or stopped before an end was seen.'),

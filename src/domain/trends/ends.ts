@@ -29,7 +29,7 @@ export interface OutcomeCount {
 /** Purchases by how they ended. */
 export interface Ends {
   readonly paid: number;
-  /** Those of `paid` who had been stuck before. */
+  /** Customers of `paid` who had been stuck before. */
   readonly paidLate: number;
   /** The customer paid with another purchase, and is counted there. */
   readonly paidByAnother: number;

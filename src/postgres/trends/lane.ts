@@ -1,4 +1,4 @@
-/** What happened in a time, for the lane above charts: incidents of sites, and silences. */
+/** Incidents of sites and silences of a time, for the lane above charts. */
 
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import type { Period } from '../../domain/trends/period.ts';

@@ -1,12 +1,16 @@
 /** Reads the counts of ends and attempts of a time. The cost grows with the hours or days that are read, and not with the purchases. */
 
-import type { CountedOutcome, OutcomeCount } from '../../domain/trends/ends.ts';
+import type { Share } from '../../domain/trends/compare.ts';
+import { type CountedOutcome, LISTED_ENDS, type OutcomeCount } from '../../domain/trends/ends.ts';
 import type { Period } from '../../domain/trends/period.ts';
 import { DAY, type Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 
-export interface EndedInHour extends OutcomeCount {
+/** Customers whose checkout ended in an hour. */
+export interface EndedInHour extends Share {
   readonly hour: Instant;
+  /** How many of their purchases were deleted since. */
+  readonly gone: number;
 }
 /** Counts of a way or of a currency; the other one is null. */
 export interface EndedSum extends OutcomeCount {
@@ -22,17 +26,21 @@ const within = (sql: Queries, { from, to }: Period, site: string | null, time = 
   ${time} >= ${from}::timestamptz and ${time} < ${to}::timestamptz and ${site === null ? sql`true` : sql`site = ${site}`}
   and site in (select name from purchase_watch_internal.sites)`;
 
-/** Purchases by hour and outcome, in order; hours without any are missing. */
-export const endedInHours = (sql: Queries, period: Period, site: string | null) => sql<EndedInHour[]>`
-    select hour, outcome, sum(customers)::float8 as customers, sum(gone)::float8 as gone from purchase_watch_internal.outcome_hour_sums
-    where ${within(sql, period, site)} group by 1, 2 having sum(customers) > 0 order by 1, 2`;
+/** SQL: customers of counted rows, and those who paid. */
+const SHARE = `coalesce(sum(customers), 0)::float8 as customers, coalesce(sum(customers) filter (where outcome = 'paid'), 0)::float8 as paid, coalesce(sum(gone), 0)::float8 as gone`;
+const isCustomer = (sql: Queries): Fragment => sql`outcome = any (${[...LISTED_ENDS.customer]}::text[])`;
 
-/** Purchases by hour, outcome and the state that they waited in last: for a few days at most. */
+/** Customers by hour, in order; hours without any are missing. */
+export const endedInHours = (sql: Queries, period: Period, site: string | null) => sql<EndedInHour[]>`
+    select hour, ${sql.unsafe(SHARE)} from purchase_watch_internal.outcome_hour_sums
+    where ${within(sql, period, site)} and ${isCustomer(sql)} group by 1 having sum(customers) > 0 order by 1`;
+
+/** Customers by hour and the state that they waited in last: for a few days at most. */
 export const endedInHoursByWay = (sql: Queries, period: Period, site: string | null) => sql<
   (EndedInHour & { readonly way: number | null })[]
 >`
-    select hour, way, outcome, sum(customers)::float8 as customers, sum(gone)::float8 as gone from purchase_watch_internal.outcome_hours
-    where ${within(sql, period, site)} group by 1, 2, 3 having sum(customers) > 0 order by 1, 2, 3`;
+    select hour, way, ${sql.unsafe(SHARE)} from purchase_watch_internal.outcome_hours
+    where ${within(sql, period, site)} and ${isCustomer(sql)} group by 1, 2 having sum(customers) > 0 order by 1, 2`;
 
 /** Purchases by the state that they waited in last, and by currency: those whose amount and currency are stored; of these once more those that were stuck. */
 export const endedSums = (sql: Queries, period: Period, site: string | null) => sql<EndedSum[]>`
@@ -44,7 +52,9 @@ export const endedSums = (sql: Queries, period: Period, site: string | null) => 
     order by 1, 2, 3, 4, 5`;
 
 /** Purchases of each site by the state that they waited in last, and outcome. */
-export const endedAtSites = (sql: Queries, period: Period) => sql<{ site: string; way: number | null; outcome: CountedOutcome; customers: number }[]>`
+export const endedAtSites = (sql: Queries, period: Period) => sql<
+  { site: string; way: number | null; outcome: CountedOutcome; customers: number }[]
+>`
     select site, way, outcome, sum(customers)::float8 as customers from purchase_watch_internal.outcome_hours
     where ${within(sql, period, null)} group by 1, 2, 3 having sum(customers) > 0 order by 1, 2, 3`;
 

@@ -156,7 +156,7 @@ function table(shown: ShownTrends): Html {
   return html`<details class="same" id="time-table"><summary>The same as a table</summary><div class="scroll" tabindex="0" role="region" aria-label="Through time as a table"><table><thead><tr><th scope="col">${range === '24h' ? 'From' : 'Day'}</th><th scope="col" class="num">Customers</th><th scope="col" class="num">Paid</th><th scope="col" class="num">Share</th><th scope="col" class="num">Before</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div></details>`;
 }
 
-/** What happened, in words: in pictures most of it has none. */
+/** Incidents, silences and marks in words: in the picture most of them have none. */
 function happenedTable(lanes: readonly StackLane[]): Html {
   const all = lanes.flatMap((lane) => lane.all).sort((a, b) => a.from - b.from);
   if (all.length === 0) return NOTHING;

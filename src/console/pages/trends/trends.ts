@@ -49,7 +49,7 @@ function trendsBody(shown: ShownTrends, sites: readonly string[]): Html {
 <div class="stack">${wherePanel(shown)}${trends.range === '90d' ? parts.toReversed() : parts}${moneyPanel(shown)}${receiversPanel(shown)}${howPanel(ask)}</div>`;
 }
 
-/** What became of money that was stuck, in the currency of most customers. */
+/** Money that was stuck, by how its purchases ended, in the currency of most customers. */
 function moneySentence({ money }: Trends): Html | false {
   const most = money.find(({ stuck }) => stuck.purchases > 0);
   if (most === undefined) return false;

@@ -1,4 +1,4 @@
-/** What became of customers, by the state in which they waited last. */
+/** Customers by how their checkouts ended and by the state in which they waited last. */
 import type { Trends } from '../../../actions/trends/trends.ts';
 import { besideWords, stateWords } from '../../../domain/purchases/states.ts';
 import { type Html, html, NOTHING, number } from '../../frame/html.ts';
