@@ -85,6 +85,7 @@
   const GO = {
     n: '/',
     h: '/?at=1h',
+    t: '/trends',
     i: '/incidents',
     p: '/purchases',
     s: '/sites',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { countLines } from '../tools/lines.ts';
 
 /** Code lines at most: the figures of the last commit that made them smaller. A change that needs more says why in its commit. */
-const MOST = { src: 58_700, all: 62_700, core: 17_900 };
+const MOST = { src: 59_900, all: 63_900, core: 18_000 };
 
 test('the core is read in a day, and no change adds lines unnoticed', () => {
   const { src, all, core } = countLines();

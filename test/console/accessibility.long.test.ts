@@ -9,6 +9,8 @@ const PAGES = [
   '/',
   '/?site=default',
   '/?at=1h',
+  '/trends',
+  '/trends?range=24h',
   '/sites',
   '/sites/default',
   '/incidents',

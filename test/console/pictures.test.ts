@@ -17,6 +17,9 @@ import { lifePicture } from '../../src/console/pictures/life.ts';
 import { timelinePicture } from '../../src/console/pictures/rehearsal.ts';
 import { countAxis, lengthAxis } from '../../src/console/pictures/scale.ts';
 import { sharePicture } from '../../src/console/pictures/share.ts';
+import { countChart, shareChart, waitChart } from '../../src/console/pictures/trends/charts.ts';
+import type { Happened } from '../../src/console/pictures/trends/lanes.ts';
+import { stackPicture } from '../../src/console/pictures/trends/stack.ts';
 import { namedState } from '../../src/domain/purchases/states.ts';
 import { startBrowser } from '../support/browser.ts';
 
@@ -199,6 +202,51 @@ function timeline(n: number): Html {
 }
 
 /** Everything at one amount. */
+/** Charts of so many days with as many things that happened as are read at most. */
+function trends(n: number, days: number): Html {
+  const to = NOW + days * 24 * HOUR;
+  const happened = (kind: Happened['kind'], length: number): Happened[] =>
+    Array.from({ length: Math.min(n, 200) }, (_, place) => {
+      const from = NOW + Math.abs(wave(place)) * (to - NOW);
+      const words = place % 3 === 0 ? 'a-shop-with-a-long-name, waiting' : 'deploy 4.2';
+      return { from, to: from + length, kind, words, title: words, href: kind === 'mark' ? null : '#' };
+    });
+  const pieces = Array.from({ length: days }, (_, place) => ({
+    ...{ from: NOW + place * 24 * HOUR, to: NOW + (place + 1) * 24 * HOUR, says: 'a day' },
+    ...{
+      customers: n,
+      paid: Math.floor(n * 0.8),
+      before: n,
+      medianMs: n < 30 ? null : 54_000,
+      p95Ms: n < 30 ? null : 181_019 + place * 600_000,
+    },
+  }));
+  const shares = pieces.map(({ from, to: end, says }, place) => ({
+    ...{
+      from,
+      to: end,
+      says,
+      href: '#',
+      before: n < 30 ? null : 0.81,
+      share: n < 30 || place % 5 === 4 ? null : Math.abs(wave(place)),
+    },
+  }));
+  return stackPicture({
+    ...{ from: NOW, to, label: 'Trends', lines: pieces.map(({ from }) => from) },
+    lanes: [
+      { name: 'Incidents', all: happened('critical', HOUR) },
+      { name: 'Silences', all: happened('silence', 9 * HOUR) },
+      { name: 'Marks', all: happened('mark', 0) },
+    ],
+    charts: [
+      countChart(pieces, ['green: paid,', 'dashed: before']),
+      shareChart(shares, ['each day']),
+      waitChart(pieces, 900_000, ['waiting for the card', 'provider, se']),
+    ],
+    ticks: pieces.map(({ from }) => ({ at: from + 12 * HOUR, word: 'Wed 18 Nov' })),
+  });
+}
+
 const all = (n: number): readonly (readonly [name: string, picture: Html])[] => [
   ['map', map(flow(n))],
   ['map of less than usual, with an incident', map(flow(n, { usual: 3, incident: true }))],
@@ -221,12 +269,14 @@ const all = (n: number): readonly (readonly [name: string, picture: Html])[] => 
   ['life of days', life(n, 40 * 24 * HOUR)],
   ['life of seconds', life(n, 20 * SECOND)],
   ['rehearsal', timeline(n)],
+  ['trends', trends(n, 7)],
+  ['trends of many days', trends(n, 90)],
 ];
 
 const STYLES = [
   'tokens.css',
   'console.css',
-  ...['now', 'incidents', 'purchases', 'deliveries', 'live', 'forms'].map((name) => `pages/${name}.css`),
+  ...['now', 'incidents', 'purchases', 'deliveries', 'trends', 'live', 'forms'].map((name) => `pages/${name}.css`),
 ]
   .map((file) => readFileSync(join(import.meta.dirname, '../../assets', file), 'utf8'))
   .join('\n');

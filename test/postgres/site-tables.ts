@@ -28,6 +28,8 @@ const OF_SITES = {
   ...{
     outcomes: 'site',
     outcome_hours: 'site',
+    outcome_hour_sums: 'site',
+    outcome_day_sums: 'site',
     outcome_slices: 'site',
     outcomes_gone: 'site',
     waited_hours: 'site',

@@ -22,12 +22,14 @@ export function readAmount(text: string): Checked<string> {
 export function listProblem(
   filter: PurchaseFilter,
   sort: Sort,
-): { readonly field: 'currency' | 'from'; readonly detail: string } | null {
+): { readonly field: 'currency' | 'from' | 'endedFrom'; readonly detail: string } | null {
   const isByAmount = sort === 'largest' || sort === 'smallest' || filter.least !== undefined || filter.most !== undefined;
   if (isByAmount && filter.currency === undefined)
     return { field: 'currency', detail: 'is missing: amounts of several currencies cannot be compared; give one such as SEK' };
   if (filter.from !== undefined && filter.to !== undefined && filter.from >= filter.to)
     return { field: 'from', detail: 'is not before to' };
+  if (filter.endedFrom !== undefined && filter.endedTo !== undefined && filter.endedFrom >= filter.endedTo)
+    return { field: 'endedFrom', detail: 'is not before endedTo' };
   return null;
 }
 

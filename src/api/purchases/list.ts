@@ -15,6 +15,8 @@ import {
   SORTS,
   type Sort,
 } from '../../actions/purchases/list.ts';
+import { readState } from '../../actions/subscribers/rules.ts';
+import { LISTED_ENDS, type ListedEnd } from '../../domain/trends/ends.ts';
 import { JsonText, objectText } from '../../domain/values/json-text.ts';
 import { lineProblem } from '../../domain/values/one-line.ts';
 import {
@@ -63,10 +65,18 @@ async function* encoded(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array
 
 /** The list that a query asks for. Throws Problem for a site that is not there, and for parts that do not go together. */
 export async function wantedList(sql: Sql, query: ListQuery): Promise<{ filter: PurchaseFilter; sort: Sort }> {
-  const { q, from, to, sort = 'newest', ...rest } = query;
+  const { q, from, to, endedFrom, endedTo, sort = 'newest', ...rest } = query;
   if (rest.site !== undefined) await requireSite(sql, rest.site);
-  const { now } = from === undefined && to === undefined ? { now: 0 } : await readClock(sql);
-  const filter = { ...rest, text: q, from: from?.(now), to: to?.(now) };
+  const isTimed = [from, to, endedFrom, endedTo].some((moment) => moment !== undefined);
+  const { now } = isTimed ? await readClock(sql) : { now: 0 };
+  const filter = {
+    ...rest,
+    text: q,
+    from: from?.(now),
+    to: to?.(now),
+    endedFrom: endedFrom?.(now),
+    endedTo: endedTo?.(now),
+  };
   const problem = listProblem(filter, sort);
   if (problem !== null) throw fieldProblem(problem.field, problem.detail);
   return { filter, sort };
@@ -99,6 +109,21 @@ export const listParameters = {
   reference: referenceField.optional(),
   from: momentParameter.describe('Registered since: a time with its zone, or a duration back from now.').optional(),
   to: momentParameter.describe('Registered before.').optional(),
+  endedFrom: momentParameter.describe('Ended in an hour that began then or later, as `GET /v1/trends` counts it.').optional(),
+  endedTo: momentParameter.describe('Ended in an hour that began before.').optional(),
+  end: wordParameter(Object.keys(LISTED_ENDS) as ListedEnd[], 'end')
+    .describe(
+      'How it is counted among those that ended. `customer`: as a customer: paid, not paid or open. `counted`: `customer` and `paid_by_another`.',
+    )
+    .optional(),
+  lastWaited: parameter((value) => (value === 'none' ? { is: null } : readState(value)))
+    .openapi({
+      type: 'string',
+      description: 'The state in which it waited last before it ended, by name or number; `none`: no poll showed one.',
+      example: 'WaitingForCardPayments',
+    })
+    .optional(),
+  wasStuck: stuckParameter.describe('Whether it was stuck at some time before it ended.').optional(),
   least: amountParameter('least').optional(),
   most: amountParameter('most').optional(),
   currency: parameter((value) => {

@@ -1,21 +1,32 @@
 /** How customers' checkouts ended over days, beside the time before. */
 
 import { z } from '@hono/zod-openapi';
+import { INCIDENT_KINDS } from '../../actions/incidents/rules.ts';
 import { readTrends } from '../../actions/trends/trends.ts';
 import { TREND_RANGES } from '../../domain/trends/period.ts';
 import { type Decimal, isDecimal } from '../../domain/values/exact-json.ts';
 import { isZone } from '../../runtime/loops/schedule.ts';
-import { listOf, named, numberOrNull, parameter, siteParameter, textOrNull, wordParameter } from '../http/fields.ts';
+import {
+  intOrNull,
+  listOf,
+  named,
+  numberOrNull,
+  orNull,
+  parameter,
+  siteParameter,
+  textOrNull,
+  wordParameter,
+} from '../http/fields.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
-import { stateOrNull, timeSchema } from '../purchases/purchase-body.ts';
+import { stateOrNull, stateSchema, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';
 import { markSchema } from './marks.ts';
 
-export function mountTrends(app: Api, { sql }: ApiDeps): void {
+export function mountTrends(app: Api, { sql, limits }: ApiDeps): void {
   app.openapi(trendsRoute, async (c) => {
     const { range = '7d', zone = 'UTC', site = null } = c.req.valid('query');
     if (site !== null) await requireSite(sql, site);
-    return c.json(await readTrends(sql, { range, zone, site }), 200);
+    return c.json(await readTrends(sql, { range, zone, site, limits }), 200);
   });
 }
 
@@ -30,19 +41,34 @@ const changeSchema = z
   .describe(
     'The share that paid, beside that of the time before. `too_few`: one of the two has fewer than thirty customers. `as_before`: chance alone makes such a difference in more than one of a hundred cases.',
   );
+const share = numberOrNull.describe('`paid` of `customers`, from 0 to 1; null for fewer than thirty customers.');
+const gone = z.int().describe('How many of these purchases were deleted since: a list of them has so many fewer.');
 const ends = {
   customers: z.int().describe('Customers whose checkout ended, each once: `paid`, `notPaid` and `open` together.'),
   paid: z.int(),
+  paidLate: z.int().describe('Customers of `paid` who had been stuck before.'),
   paidByAnother: z.int().describe('Purchases whose customer paid with another purchase of the order, and is counted there.'),
   notPaid: z.int(),
   open: z.int().describe('Purchases that were given up or stopped before an end was seen.'),
-  share: numberOrNull.describe('`paid` of `customers`, from 0 to 1; null for fewer than thirty customers.'),
+  stuck: z.int().describe('Customers who were stuck at some time.'),
+  gone,
+  share,
 };
 const endsSchema = named('CheckoutEnds', ends);
 const span = { from: timeSchema, to: timeSchema };
+const customers = { customers: z.int(), paid: z.int(), share, gone };
+const piece = named('TrendPiece', {
+  ...span,
+  ...customers,
+  before: z.object({ customers: z.int(), share }).describe('The same piece of the time before.'),
+});
 const amount = z
   .custom<Decimal>(isDecimal)
   .openapi({ type: 'number', description: 'The sum of the stored prices, with its exact digits.' });
+const amounts = { paid: amount, paidByAnother: amount, notPaid: amount, open: amount };
+const attempts = { attempts: z.int(), failed: z.int().describe('Attempts that the receiver did not take.') };
+const tookMs = intOrNull.describe('Of attempts that were taken; the end of a bucket, which are 19 % apart.');
+const kinds = z.enum(INCIDENT_KINDS);
 
 const trendsSchema = named('Trends', {
   at: timeSchema,
@@ -53,28 +79,67 @@ const trendsSchema = named('Trends', {
   against: z.object(span).describe('The time before, which everything is compared with.'),
   sentence: z.string().describe('Everything in a sentence; words may change.'),
   total: z.object({ ...ends, change: changeSchema, before: endsSchema }),
-  cells: listOf({
-    day: z.string().describe('The day, as clocks in the zone show it.'),
-    hour: z.int(),
-    customers: z.int(),
-    paid: z.int(),
-  }).describe('Customers of each hour; hours without any are missing.'),
   ways: listOf({
     state: stateOrNull.describe('The state in which these purchases waited last; null: no poll showed one.'),
     ...ends,
     change: changeSchema,
     before: endsSchema,
   }).describe('The most customers first.'),
-  waiting: listOf({
-    day: z.string(),
-    customers: z.int(),
-    medianMs: z.int().describe('Half of them waited no longer in the state before the end.'),
-    p95Ms: z.int(),
-  }).describe(
-    'How long customers were seen in the state before their end. The times are the ends of buckets, which are 19 % apart.',
+  cells: listOf({
+    day: textOrNull.describe('With `7d`: the day, as clocks in the zone show it.'),
+    weekday: intOrNull.describe('With `30d` and `90d`: the day of the week, 1 for Monday; all its days together.'),
+    state: stateOrNull.describe('With `24h`: the state in which these purchases waited last; null: no poll showed one.'),
+    hour: z.int(),
+    ...customers,
+  }).describe('Customers by hour of the day, the hour in which their checkout ended; hours without any are missing.'),
+  counts: z.array(piece).describe('Customers of each hour; with `30d` and `90d` of each day.'),
+  shares: z.array(piece).describe('Customers of each day; with `24h` of every three hours.'),
+  waiting: orNull(
+    z.object({
+      site: z.string(),
+      state: stateSchema,
+      limitMs: z.int().describe('From when on a customer counts as stuck there.'),
+      pieces: listOf({ ...span, customers: z.int(), medianMs: intOrNull, p95Ms: intOrNull }).describe(
+        'As `shares`; null for fewer than thirty customers. The times are the ends of buckets, which are 19 % apart.',
+      ),
+    }),
+  ).describe(
+    'How long customers were seen in the state before their end: in the state with a limit, at one site, where most waited last. Null: there is none.',
   ),
-  money: listOf({ currency: z.string(), customers: z.int(), paid: amount, notPaid: amount, open: amount }),
-  receivers: listOf({ subscriber: z.string(), attempts: z.int(), failed: z.int() }),
+  money: listOf({
+    currency: z.string(),
+    customers: z.int(),
+    ...amounts,
+    stuck: z
+      .object({ purchases: z.int(), gone, ...amounts })
+      .describe('Of purchases that were stuck at some time. `paid`: late.'),
+  }),
+  receivers: listOf({
+    subscriber: z.string(),
+    ...attempts,
+    medianMs: tookMs,
+    p95Ms: tookMs,
+    days: listOf({ from: timeSchema, ...attempts }),
+  }),
+  incidents: listOf({
+    id: z.string(),
+    kind: kinds,
+    site: textOrNull.describe('Null: several sites.'),
+    state: stateOrNull,
+    severity: z.enum(['warning', 'critical']),
+    since: timeSchema,
+    endedAt: timeOrNull,
+  }).describe('Incidents of sites that were open in this time, the latest first; 200 at most.'),
+  silences: listOf({
+    id: z.string(),
+    site: textOrNull,
+    state: stateOrNull,
+    kind: orNull(kinds),
+    subscriber: textOrNull,
+    reason: z.string(),
+    startsAt: timeSchema,
+    endsAt: timeSchema,
+  }).describe('Silences that held in this time, the latest first; 200 at most. Null matches everything.'),
   marks: z.array(markSchema).describe('What people and programs marked in the time, in order; the latest 500.'),
 });
 

@@ -1,8 +1,9 @@
 /** `trends`: how customers' checkouts ended over days, beside the time before. */
 
 import { InvalidArgumentError } from 'commander';
+import { learnedLimits } from '../../actions/flow/stay-limits.ts';
 import { readTrends, type Trends } from '../../actions/trends/trends.ts';
-import { stateWords } from '../../domain/purchases/states.ts';
+import { stateBoth, stateWords } from '../../domain/purchases/states.ts';
 import { TREND_RANGES } from '../../domain/trends/period.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { isZone } from '../../runtime/loops/schedule.ts';
@@ -35,9 +36,10 @@ export const register = onDatabase(
     ],
     restsOn: ['polling'],
   },
-  async (context, { range, site, zone, json }, { sql }) => {
+  async (context, { range, site, zone, json }, { sql, settings }) => {
     await requireSite(sql, site);
-    const found = await readTrends(sql, { range, site: site ?? null, zone });
+    const limits = await learnedLimits(sql, settings.policy);
+    const found = await readTrends(sql, { range, site: site ?? null, zone, limits });
     if (json) return printJson(context, found);
     printLine(
       context,
@@ -46,6 +48,7 @@ export const register = onDatabase(
     printText(context, found.sentence);
     printWays(context, found);
     printRest(context, found);
+    printHappened(context, found);
   },
 );
 
@@ -69,13 +72,15 @@ function printWays(context: CliContext, { ways }: Trends): void {
 }
 
 function printRest(context: CliContext, { waiting, money, receivers, marks }: Trends): void {
-  if (waiting.length > 0) {
+  if (waiting !== null) {
     printLine(context);
-    printTable(context, waiting, {
-      day: ({ day }) => day,
+    printText(context, `${stateBoth(waiting.state.value)} at ${waiting.site}; stuck from ${humanDuration(waiting.limitMs)} on`);
+    const under = (ms: number | null): string => (ms === null ? 'too few' : humanDuration(ms));
+    printTable(context, waiting.pieces, {
+      'from, UTC': ({ from }) => from.slice(0, 16),
       customers: ({ customers }) => customers,
-      'half waited under': ({ medianMs }) => humanDuration(medianMs),
-      '95 % under': ({ p95Ms }) => humanDuration(p95Ms),
+      'half waited under': ({ medianMs }) => under(medianMs),
+      '95 % under': ({ p95Ms }) => under(p95Ms),
     });
   }
   if (money.length > 0) {
@@ -86,6 +91,8 @@ function printRest(context: CliContext, { waiting, money, receivers, marks }: Tr
       paid: ({ paid }) => paid.rawJSON,
       'not paid': ({ notPaid }) => notPaid.rawJSON,
       open: ({ open }) => open.rawJSON,
+      'stuck, then paid': ({ stuck }) => stuck.paid.rawJSON,
+      'stuck, not paid': ({ stuck }) => stuck.notPaid.rawJSON,
     });
   }
   if (receivers.length > 0) {
@@ -94,10 +101,43 @@ function printRest(context: CliContext, { waiting, money, receivers, marks }: Tr
       subscriber: ({ subscriber }) => subscriber,
       attempts: ({ attempts }) => attempts,
       failed: ({ failed }) => failed,
+      'half answered within': ({ medianMs }) => (medianMs === null ? '-' : humanDuration(medianMs)),
+      '95 % within': ({ p95Ms }) => (p95Ms === null ? '-' : humanDuration(p95Ms)),
     });
   }
   if (marks.length > 0) {
     printLine(context);
     printTable(context, marks, { 'marked at': ({ at }) => at, site: ({ site }) => site ?? 'all', text: ({ text }) => text });
   }
+}
+
+function printHappened(context: CliContext, { incidents, silences }: Trends): void {
+  if (incidents.length + silences.length === 0) return;
+  const where = ({ site, state }: { site: string | null; state: { value: number } | null }): string =>
+    [site, state === null ? null : stateWords(state.value)].filter((part) => part !== null).join(', ');
+  const happened = [
+    ...incidents.map((each) => ({
+      from: each.since,
+      to: each.endedAt,
+      what: `incident ${each.id}`,
+      where: where(each) || 'several sites',
+    })),
+    ...silences.map((each) => ({
+      from: each.startsAt,
+      to: each.endsAt,
+      what: `silence ${each.id}`,
+      where: where(each) || 'all sites',
+    })),
+  ];
+  printLine(context);
+  printTable(
+    context,
+    happened.sort((a, b) => a.from.localeCompare(b.from)),
+    {
+      'from, UTC': ({ from }) => from.slice(0, 16),
+      to: ({ to }) => to?.slice(0, 16) ?? 'open',
+      what: ({ what }) => what,
+      where: (each) => each.where,
+    },
+  );
 }

@@ -185,7 +185,7 @@ const span = fields(text, 'from to');
 const trends = tool({
   title: 'How checkouts ended',
   description:
-    'How many customers paid over whole days beside the time before, where the others were lost by the state in which they waited last, how long they waited by day, money by currency, attempts by receiver. Say no more of a difference than `change` does.',
+    'How many customers paid over whole days beside the time before, where the others were lost by the state in which they waited last, how long they waited by day where most waited last, money by currency, attempts by receiver. Say no more of a difference than `change` does.',
   input: z.strictObject({
     range: z.enum(TREND_RANGES).optional().describe('7d when left out. Today is left out; of 24h, the present hour.'),
     site,
@@ -198,7 +198,14 @@ const trends = tool({
     against: z.object(span),
     total: z.object(compared),
     ways: listOf({ state, ...compared }),
-    waiting: listOf({ day: text, ...fields(count, 'customers medianMs p95Ms') }),
+    waiting: z
+      .object({
+        site: text,
+        state,
+        limitMs: count,
+        pieces: listOf({ ...span, customers: count, ...fields(count.nullable(), 'medianMs p95Ms') }),
+      })
+      .nullable(),
     money: listOf({ currency: text, customers: count, ...fields(amount, 'paid notPaid open') }),
     receivers: listOf({ subscriber: text, ...fields(count, 'attempts failed') }),
   }),

@@ -17,6 +17,7 @@ import { faultsOf, inOneSentence, strict } from '../../api/http/invalid.ts';
 import { Problem } from '../../api/http/problems.ts';
 import { listParameters, wantedList } from '../../api/purchases/list.ts';
 import { PURCHASE_STATUSES } from '../../domain/purchases/purchase.ts';
+import { LISTED_ENDS } from '../../domain/trends/ends.ts';
 import { apart } from '../../domain/values/counts.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { relative } from '../../domain/values/relative-time.ts';
@@ -48,6 +49,11 @@ export const register = declare(
       ['--reference <text>', 'this reference, as a whole'],
       ['--from <moment>', 'registered since: a duration back such as 2h, or a time with its zone'],
       ['--to <moment>', 'registered before'],
+      ['--ended-from <moment>', 'ended since, by the hour, as trends count it'],
+      ['--ended-to <moment>', 'ended before'],
+      ['--end <end>', 'as what they are counted in trends', { choices: Object.keys(LISTED_ENDS) }],
+      ['--last-waited <state>', 'waited last in this state before they ended; none: no poll showed one'],
+      ['--was-stuck <flag>', 'whether they were stuck before they ended', { choices: ['true', 'false'] }],
       ['--least <amount>', 'with this price or more; needs --currency'],
       ['--most <amount>', 'with this price or less; needs --currency'],
       ['--currency <code>', 'a currency as the service writes it, such as SEK'],

@@ -35,7 +35,7 @@ const ASSETS = {
   // One file: a page is painted when all of its styles are there.
   styles: joined('console.css', [
     ...['tokens.css', 'console.css'],
-    ...['now.css', 'then.css', 'incidents.css', 'purchases.css', 'deliveries.css', 'live.css', 'forms.css'].map(
+    ...['now.css', 'then.css', 'incidents.css', 'purchases.css', 'deliveries.css', 'trends.css', 'live.css', 'forms.css'].map(
       (name) => `pages/${name}`,
     ),
   ]),

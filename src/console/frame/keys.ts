@@ -5,6 +5,7 @@ const GROUPS = {
   Go: {
     'g n': 'Now',
     'g h': 'How it was an hour ago',
+    'g t': 'Trends',
     'g i': 'Incidents',
     'g p': 'Purchases',
     'g s': 'Sites',

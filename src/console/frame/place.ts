@@ -4,6 +4,7 @@
 export const PLACES = {
   Watch: {
     now: ['Now', '/'],
+    trends: ['Trends', '/trends'],
     incidents: ['Incidents', '/incidents'],
     purchases: ['Purchases', '/purchases'],
     sites: ['Sites', '/sites'],

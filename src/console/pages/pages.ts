@@ -16,9 +16,11 @@ import { subscriberPages } from './subscribers/one.ts';
 import { actionPages } from './system/actions.ts';
 import { sessionPages } from './system/sessions.ts';
 import { systemPages } from './system/system.ts';
+import { trendsPages } from './trends/trends.ts';
 
 export const PAGES: readonly PageRoute[] = [
   ...nowPages,
+  ...trendsPages,
   ...sitePages,
   ...incidentListPages,
   ...incidentPages,

@@ -14,7 +14,7 @@ import {
   trendRangeOf,
 } from '../../domain/incidents/digest.ts';
 import { dwellOf, ENOUGH_EXITS } from '../../domain/stays/dwell.ts';
-import { customersOf, endsOf } from '../../domain/trends/ends.ts';
+import { addedShares } from '../../domain/trends/compare.ts';
 import { periodsOf } from '../../domain/trends/period.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -149,7 +149,7 @@ async function trendOf(
   const range = trendRangeOf(since, until);
   const { present, before } = periodsOf(range, until, zoneOf(zone));
   const [now, earlier] = await Promise.all([endedInHours(sql, present, site), endedInHours(sql, before, site)]);
-  return { range, present: customersOf(endsOf(now)), before: customersOf(endsOf(earlier)) };
+  return { range, present: addedShares(now), before: addedShares(earlier) };
 }
 
 /** The digest of a group of sites; nothing when there is nothing to say. */

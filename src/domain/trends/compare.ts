@@ -14,6 +14,12 @@ const FEWEST = 30;
 /** How often chance alone may make a difference that is named, over all differences that are looked at. */
 const BY_CHANCE = 0.01;
 
+/** Customers of several shares together. */
+export const addedShares = (shares: readonly Share[]): Share => ({
+  customers: shares.reduce((sum, { customers }) => sum + customers, 0),
+  paid: shares.reduce((sum, { paid }) => sum + paid, 0),
+});
+
 /** The share that paid, from 0 to 1; null of fewer customers than say something. */
 export const shareOf = ({ customers, paid }: Share): number | null => (customers < FEWEST ? null : paid / customers);
 

@@ -17,4 +17,6 @@ export const LOCKS = locksIn(`
 0011_stay_views.sql
 0012_then.sql
 0013_marks.sql
+0014_outcome_lists.sql | create index concurrently | purchase_watch_internal.outcomes | ShareUpdateExclusiveLock | index
+0015_trend_sums.sql | create trigger | purchase_watch_internal.outcome_hours | ShareRowExclusiveLock | none
 `);

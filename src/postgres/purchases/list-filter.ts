@@ -1,5 +1,6 @@
 /** The filter of a list of purchases, as conditions of SQL on a purchase `p` and on a group of the counters. */
 import { PAID_STATES, type PurchaseOutcome } from '../../domain/purchases/outcome.ts';
+import { LISTED_ENDS, type ListedEnd } from '../../domain/trends/ends.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { beginsAs, ORDER } from './search-key.ts';
@@ -22,6 +23,14 @@ export interface PurchaseFilter {
   readonly least?: string | undefined;
   readonly most?: string | undefined;
   readonly currency?: string | undefined;
+  /** Counted in an hour since, and before: see outcome_hours. */
+  readonly endedFrom?: Instant | undefined;
+  readonly endedTo?: Instant | undefined;
+  readonly end?: ListedEnd | undefined;
+  /** The state that it waited in last before it ended; null: no poll showed one. */
+  readonly lastWaited?: number | null | undefined;
+  /** Whether a poll found it stuck at some time, of one that ended. */
+  readonly wasStuck?: boolean | undefined;
 }
 
 /** Stands for no state in indexes and counters. */
@@ -36,6 +45,20 @@ export const isGrouped = ({ status, state, stuck, outcome }: PurchaseFilter, par
 
 /** Whether the filter asks for what no group of the counters shows: whether a purchase was ever stuck. */
 export const asksForLate = ({ outcome }: PurchaseFilter): boolean => outcome === 'paid' || outcome === 'paid_late';
+
+/** Whether the filter asks for how a purchase is counted among those that ended. */
+export const asksForEnd = ({ endedFrom, endedTo, end, lastWaited, wasStuck }: PurchaseFilter): boolean =>
+  [endedFrom, endedTo, end, lastWaited, wasStuck].some((value) => value !== undefined);
+
+/** The condition for how a purchase is counted, of its row `o` of outcomes, but for the hour. */
+export const endMatches = (sql: Queries, { end, lastWaited, wasStuck }: PurchaseFilter): Fragment => sql`
+  ${end === undefined ? sql`o.outcome is not null` : sql`o.outcome = any (${[...LISTED_ENDS[end]]}::text[])`}
+  and ${lastWaited === undefined ? sql`true` : sql`o.way is not distinct from ${lastWaited}::integer`}
+  and ${wasStuck === undefined ? sql`true` : sql`o.was_stuck = ${wasStuck}`}`;
+
+export const hourMatches = (sql: Queries, { endedFrom, endedTo }: PurchaseFilter): Fragment => sql`
+  ${endedFrom === undefined ? sql`true` : sql`o.hour >= ${endedFrom}::timestamptz`}
+  and ${endedTo === undefined ? sql`true` : sql`o.hour < ${endedTo}::timestamptz`}`;
 
 /** The groups that the filter lets through, of the counters `g`. */
 export const groupMatches = (
@@ -75,6 +98,7 @@ export const matches = (sql: Queries, filter: PurchaseFilter, part: ListPart): F
   return sql`
   exists (select from (select p.site, p.status, p.state, p.stuck_since is not null as stuck) g where ${groupMatches(sql, filter, part)})
   and ${!asksForLate(filter) ? sql`true` : sql`exists (select from purchase_watch_internal.events e where e.purchase = p.id and e.type = 'purchase.stuck') = ${outcome === 'paid_late'}`}
+  and ${!asksForEnd(filter) ? sql`true` : sql`coalesce((select true from purchase_watch_internal.outcomes o where o.purchase = p.id and ${hourMatches(sql, filter)} and ${endMatches(sql, filter)} limit 1), false)`}
   and ${reference === undefined ? sql`true` : sql`p.reference = ${reference}`}
   and ${text === undefined ? sql`true` : textMatches(sql, text)}
   and ${from === undefined ? sql`true` : sql`p.registered_at >= ${from}::timestamptz`}

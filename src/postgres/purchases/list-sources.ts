@@ -6,9 +6,12 @@
 import type { Fragment, Queries } from '../connection/database.ts';
 import {
   amountMatches,
+  asksForEnd,
   asksForLate,
   CURRENCY,
+  endMatches,
   groupMatches,
+  hourMatches,
   isGrouped,
   type ListPart,
   MINUS_PRICE,
@@ -68,6 +71,8 @@ const MOST_LOOKED_AT = 2_000;
 const MOST_OF_EACH = 300;
 /** A part of the filter that so many pass at most is read whole. */
 const FEW = 3_000;
+/** Purchases that ended in the hours of a filter: so many of a site are looked at for those that the rest of it lets through. */
+const MOST_ENDED = 50_000;
 
 /** The next rows of a list. */
 export async function findRows(sql: Queries, stretch: Stretch): Promise<Found> {
@@ -85,7 +90,7 @@ export async function findRows(sql: Queries, stretch: Stretch): Promise<Found> {
 function isExact({ filter, part, order }: Stretch): boolean {
   const { site, reference, text, from, to, least, most, currency, outcome, stuck } = filter;
   const has = (...values: readonly unknown[]): boolean => values.some((value) => value !== undefined);
-  if (has(reference, text) || asksForLate(filter)) return false;
+  if (has(reference, text) || asksForLate(filter) || asksForEnd(filter)) return false;
   if (isByAmount(order)) return !has(site, from, to) && !isGrouped(filter, part);
   if (has(least, most, currency)) return false;
   if (order === 'id') return true;
@@ -95,7 +100,7 @@ function isExact({ filter, part, order }: Stretch): boolean {
 
 /** A statement for the ids of a part of the filter that few pass; empty without one. In an array: a promise's answer that is a statement runs. */
 async function fewIds(sql: Queries, { filter, part }: Stretch): Promise<readonly Fragment[]> {
-  const { reference, text, from, to, least, most } = filter;
+  const { reference, text, from, to, least, most, endedFrom } = filter;
   const enough = FEW + 1;
   const sources = [
     text === undefined ? null : idsByText(sql, text, enough),
@@ -106,6 +111,7 @@ async function fewIds(sql: Queries, { filter, part }: Stretch): Promise<readonly
     from === undefined && to === undefined
       ? null
       : sql`select q.id from (${byTime(sql, filter, null, enough)}) q limit ${enough}`,
+    endedFrom === undefined ? null : idsOfEnds(sql, filter, enough),
     least === undefined && most === undefined
       ? null
       : sql`select a.id from (${byAmount(sql, { filter, order: 'largest', after: null }, enough)}) a`,
@@ -129,6 +135,16 @@ const idsByText = (sql: Queries, text: string, limit: number): Fragment => sql`
   union select id from (
     select d.purchase as id from purchase_watch_internal.purchase_details d where ${beginsAs(sql, ORDER, text)}
     order by ${sql.unsafe(keyOf(ORDER))} limit ${limit}) c
+  limit ${limit}`;
+
+// Where more ended than are looked at, all of these pass, so that the filter does not count as one for few.
+const idsOfEnds = (sql: Queries, filter: PurchaseFilter, limit: number): Fragment => sql`
+  select o.purchase as id from purchase_watch_internal.sites s
+  cross join lateral (
+    select *, count(*) over () as ended from (
+      select o.purchase, o.outcome, o.way, o.was_stuck from purchase_watch_internal.outcomes o
+      where o.site = s.name and ${hourMatches(sql, filter)} limit ${MOST_ENDED + 1}) o) o
+  where ${filter.site === undefined ? sql`true` : sql`s.name = ${filter.site}`} and (o.ended > ${MOST_ENDED} or ${endMatches(sql, filter)})
   limit ${limit}`;
 
 // Counters and rows are of one snapshot, so every row's group has its counter.

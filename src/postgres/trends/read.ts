@@ -1,47 +1,60 @@
-/** Reads the counts by hour of a time. The cost grows with the hours and slices read, and not with the purchases. */
+/** Reads the counts of ends and attempts of a time. The cost grows with the hours or days that are read, and not with the purchases. */
 
-import type { CountedOutcome } from '../../domain/trends/ends.ts';
+import type { Share } from '../../domain/trends/compare.ts';
+import { type CountedOutcome, LISTED_ENDS, type OutcomeCount } from '../../domain/trends/ends.ts';
 import type { Period } from '../../domain/trends/period.ts';
-import type { Instant } from '../../domain/values/time.ts';
+import { DAY, type Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 
-interface Counted {
-  readonly outcome: CountedOutcome;
-  readonly customers: number;
-}
-export interface EndedInHour extends Counted {
+/** Customers whose checkout ended in an hour. */
+export interface EndedInHour extends Share {
   readonly hour: Instant;
+  /** How many of their purchases were deleted since. */
+  readonly gone: number;
 }
-export interface EndedByWay extends Counted {
+/** Counts of a way or of a currency; the other one is null. */
+export interface EndedSum extends OutcomeCount {
+  readonly by: 'way' | 'currency' | 'stuck_currency';
+  /** Null: no poll showed a state. */
   readonly way: number | null;
-}
-export interface EndedAmount extends Counted {
-  readonly currency: string;
-  /** The amount's exact digits. */
+  readonly currency: string | null;
+  /** The exact digits of the sum of stored amounts. */
   readonly amount: string;
 }
 
-const within = (sql: Queries, { from, to }: Period, site: string | null): Fragment => sql`
-  hour >= ${from}::timestamptz and hour < ${to}::timestamptz and ${site === null ? sql`true` : sql`site = ${site}`}
+const within = (sql: Queries, { from, to }: Period, site: string | null, time = sql`hour`): Fragment => sql`
+  ${time} >= ${from}::timestamptz and ${time} < ${to}::timestamptz and ${site === null ? sql`true` : sql`site = ${site}`}
   and site in (select name from purchase_watch_internal.sites)`;
 
-/** Purchases by hour and outcome, in order; hours without any are missing. */
+/** SQL: customers of counted rows, and those who paid. */
+const SHARE = `coalesce(sum(customers), 0)::float8 as customers, coalesce(sum(customers) filter (where outcome = 'paid'), 0)::float8 as paid, coalesce(sum(gone), 0)::float8 as gone`;
+const isCustomer = (sql: Queries): Fragment => sql`outcome = any (${[...LISTED_ENDS.customer]}::text[])`;
+
+/** Customers by hour, in order; hours without any are missing. */
 export const endedInHours = (sql: Queries, period: Period, site: string | null) => sql<EndedInHour[]>`
-    select hour, outcome, sum(customers)::float8 as customers from purchase_watch_internal.outcome_hours
-    where ${within(sql, period, site)} group by 1, 2 having sum(customers) > 0 order by 1, 2`;
+    select hour, ${sql.unsafe(SHARE)} from purchase_watch_internal.outcome_hour_sums
+    where ${within(sql, period, site)} and ${isCustomer(sql)} group by 1 having sum(customers) > 0 order by 1`;
 
-/** Purchases by the state that they waited in last, and outcome. */
-export const endedByWay = (sql: Queries, period: Period, site: string | null) => sql<EndedByWay[]>`
-    select way, outcome, sum(customers)::float8 as customers from purchase_watch_internal.outcome_hours
-    where ${within(sql, period, site)} group by 1, 2 having sum(customers) > 0 order by 1, 2`;
+/** Customers by hour and the state that they waited in last: for a few days at most. */
+export const endedInHoursByWay = (sql: Queries, period: Period, site: string | null) => sql<
+  (EndedInHour & { readonly way: number | null })[]
+>`
+    select hour, way, ${sql.unsafe(SHARE)} from purchase_watch_internal.outcome_hours
+    where ${within(sql, period, site)} and ${isCustomer(sql)} group by 1, 2 having sum(customers) > 0 order by 1, 2`;
 
-/** Amounts by currency and outcome, of those purchases whose amount and currency are stored. */
-export const endedAmounts = (sql: Queries, period: Period, site: string | null) => sql<EndedAmount[]>`
-    select currency, outcome, sum(customers)::float8 as customers, sum(amount)::text as amount from purchase_watch_internal.outcome_hours
-    where ${within(sql, period, site)} and currency <> '*' group by 1, 2 having sum(customers) > 0 order by 1, 2`;
+/** Purchases by the state that they waited in last, and by currency: those whose amount and currency are stored; of these once more those that were stuck. */
+export const endedSums = (sql: Queries, period: Period, site: string | null) => sql<EndedSum[]>`
+    select case when grouping(way) = 0 then 'way' when grouping(was_stuck) = 0 then 'stuck_currency' else 'currency' end as by,
+      way, currency, was_stuck, outcome, sum(customers)::float8 as customers, sum(gone)::float8 as gone, sum(amount)::text as amount
+    from (${wholeDays(sql, period, site)}) counted
+    group by grouping sets ((way, was_stuck, outcome), (currency, outcome), (currency, was_stuck, outcome))
+    having sum(customers) > 0 and (grouping(way) = 0 or (currency <> '*' and (grouping(was_stuck) = 1 or was_stuck)))
+    order by 1, 2, 3, 4, 5`;
 
 /** Purchases of each site by the state that they waited in last, and outcome. */
-export const endedAtSites = (sql: Queries, period: Period) => sql<(EndedByWay & { readonly site: string })[]>`
+export const endedAtSites = (sql: Queries, period: Period) => sql<
+  { site: string; way: number | null; outcome: CountedOutcome; customers: number }[]
+>`
     select site, way, outcome, sum(customers)::float8 as customers from purchase_watch_internal.outcome_hours
     where ${within(sql, period, null)} group by 1, 2, 3 having sum(customers) > 0 order by 1, 2, 3`;
 
@@ -52,16 +65,48 @@ export const endedAmountsAtSites = (sql: Queries, period: Period) => sql<
     select site, currency, outcome, sum(amount)::float8 as amount from purchase_watch_internal.outcome_hours
     where ${within(sql, period, null)} and currency <> '*' group by 1, 2, 3 having sum(customers) > 0 order by 1, 2, 3`;
 
-/** How long purchases waited in the state before their end: by hour and bucket of src/domain/stays/dwell.ts. */
-export const waitedInHours = (sql: Queries, period: Period, site: string | null) => sql<
+/** The counts of a period: sums of the days of UTC that lie in it, and hours before the first and after the last of them. */
+function wholeDays(sql: Queries, period: Period, site: string | null): Fragment {
+  const [first, last] = [Math.ceil(period.from / DAY) * DAY, Math.floor(period.to / DAY) * DAY];
+  const columns = sql`way, currency, was_stuck, outcome, customers, gone, amount`;
+  const hours = (part: Period): Fragment =>
+    sql`select ${columns} from purchase_watch_internal.outcome_hours where ${within(sql, part, site)}`;
+  if (first >= last) return hours(period);
+  return sql`
+    select ${columns} from purchase_watch_internal.outcome_day_sums where ${within(sql, { from: first, to: last }, site, sql`day`)}
+    union all ${hours({ from: period.from, to: first })}
+    union all ${hours({ from: last, to: period.to })}`;
+}
+
+/** How long purchases of a site waited in a state before their end: by hour and bucket of src/domain/stays/dwell.ts. */
+export const waitedInHours = (sql: Queries, period: Period, { site, way }: { site: string; way: number }) => sql<
   { hour: Instant; bucket: number; customers: number }[]
 >`
-    select hour, bucket::integer as bucket, sum(customers)::float8 as customers from purchase_watch_internal.waited_hours
-    where ${within(sql, period, site)} group by 1, 2 having sum(customers) > 0 order by 1, 2`;
+    select hour, bucket::integer as bucket, customers::float8 as customers from purchase_watch_internal.waited_hours
+    where ${within(sql, period, site)} and way = ${way} and customers > 0 order by 1, 2`;
 
-/** Attempts by subscriber: how many, and how many of them the receiver did not take. */
-export const attemptsIn = (sql: Queries, { from, to }: Period) => sql<{ subscriber: string; attempts: number; failed: number }[]>`
-    select s.name as subscriber, sum(h.attempts)::float8 as attempts,
-      coalesce(sum(h.attempts) filter (where not h.delivered), 0)::float8 as failed
-    from purchase_watch_internal.subscribers s join purchase_watch_internal.delivery_hours h on h.subscriber = s.id
-    where h.hour >= ${from}::timestamptz and h.hour < ${to}::timestamptz group by s.name order by s.name`;
+/** Customers by site and the state that they waited in last, the most first. */
+export const placesOfEnds = (sql: Queries, period: Period, site: string | null) => sql<{ site: string; way: number }[]>`
+    select site, way from purchase_watch_internal.outcome_day_sums
+    where ${within(sql, { from: Math.floor(period.from / DAY) * DAY, to: period.to }, site, sql`day`)} and way is not null
+    group by 1, 2 order by sum(customers) desc, 1, 2`;
+
+export interface AttemptSum {
+  readonly subscriber: string;
+  /** Null in a sum by bucket. */
+  readonly hour: Instant | null;
+  /** The bucket of the time that attempts took, see took_bucket; null in a sum by hour. */
+  readonly bucket: number | null;
+  readonly attempts: number;
+  /** Attempts that the receiver did not take. */
+  readonly failed: number;
+}
+
+/** Attempts by subscriber and hour, and by subscriber and how long they took. */
+export const attemptsIn = (sql: Queries, { from, to }: Period) => sql<AttemptSum[]>`
+    select s.name as subscriber, h.hour, h.bucket::integer as bucket, h.attempts, h.failed from (
+      select subscriber, hour, bucket, sum(attempts)::float8 as attempts, coalesce(sum(attempts) filter (where not delivered), 0)::float8 as failed
+      from purchase_watch_internal.delivery_hours
+      where subscriber in (select id from purchase_watch_internal.subscribers) and hour >= ${from}::timestamptz and hour < ${to}::timestamptz
+      group by grouping sets ((subscriber, hour), (subscriber, bucket))) h
+    join purchase_watch_internal.subscribers s on s.id = h.subscriber order by 1, 2, 3`;

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DatabaseNumbers } from '../../../src/actions/overview/database-numbers.ts';
-import { readTrends } from '../../../src/actions/trends/trends.ts';
 import { type MetricSources, metricFamilies } from '../../../src/api/metrics/gather-families.ts';
 import { goneForgetter } from '../../../src/api/metrics/metrics.ts';
 import { connect } from '../../../src/postgres/connection/database.ts';
@@ -141,7 +140,7 @@ test('checkouts that ended are those of the trends of 24 hours, by site, last st
     ['default', 'EUR', 'not_paid', 8],
     ['default', 'SEK', 'paid', 50.5],
   ]);
-  const trends = await readTrends(api.sql, { range: '24h', site: null, zone: 'UTC' });
+  const { body: trends } = await api.call('GET', '/v1/trends?range=24h');
   expect([trends.total.paid, trends.total.notPaid, trends.total.open]).toEqual([5, 4, 1]);
   expect(lint(families)).toEqual([]);
   await api.stop();

@@ -26,9 +26,9 @@ const trends = async (query = '') => (await api.call('GET', `/v1/trends${query}`
 describe('the trends', () => {
   test('say in a sentence what a manager can forward', async () => {
     expect((await trends('?site=se')).sentence).toBe(
-      'In the last 7 days 50 % of 280 customers paid, 25 points fewer than before; fewer paid of those who were last waiting for the card provider.',
+      'In the last 7 days 50 % of 280 customers paid, 25 points fewer than in the 7 days before; most were lost among customers last waiting for the card provider (25 points fewer).',
     );
-    expect((await trends('?site=se&range=90d')).sentence).toMatch(/^In the last 90 days 73\.1 % of 3600 customers paid/);
+    expect((await trends('?site=se&range=90d')).sentence).toMatch(/^In the last 90 days 73\.1 % of 3.600 customers paid/);
     expect((await trends('?site=no')).sentence).toBe('In the last 7 days 3 customers came: too few to say more.');
   });
 
@@ -45,9 +45,54 @@ describe('the trends', () => {
     });
     expect(ways).toHaveLength(1);
     expect(ways[0]).toMatchObject({ state: { name: 'WaitingForCardPayments' }, change: 'worse', customers: 280 });
-    expect(money).toEqual([{ currency: 'SEK', customers: 280, paid: 13_930, notPaid: 13_930, open: 0 }]);
+    expect(money).toMatchObject([
+      { currency: 'SEK', customers: 280, paid: 13_930, notPaid: 13_930, open: 0, stuck: { purchases: 0, paid: 0 } },
+    ]);
     expect(cells).toHaveLength(7);
     expect(cells[0]).toMatchObject({ hour: 10, customers: 40, paid: 20 });
+  });
+
+  test('has cells by weekday, pieces beside those of the time before, and whole days as sums do not change a figure', async () => {
+    const { cells, shares, counts, total } = await trends('?site=se&range=30d');
+    expect(cells.map(({ weekday }: { weekday: number }) => weekday).sort()).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    expect(counts).toEqual(shares);
+    expect(shares).toHaveLength(30);
+    expect(shares[29]).toMatchObject({ customers: 40, paid: 20, share: 0.5, gone: 0, before: { customers: 40, share: 0.75 } });
+    // Days of Kolkata begin in hours of UTC, so both ends are read by the hour.
+    const inKolkata = await trends('?site=se&range=30d&zone=Asia/Kolkata');
+    expect(inKolkata.total).toEqual(total);
+  });
+
+  test('of 24 hours by the state that was waited in last', async () => {
+    await api.sql`
+      insert into purchase_watch_internal.outcome_hours (hour, customers, gone, amount, way, was_stuck, outcome, site, currency)
+      select date_trunc('hour', now()) - interval '2 hours', 40, 2, 400.5, 12, true, o, 'no', 'NOK' from unnest(array['paid', 'paid_by_another']) o`;
+    const { cells, ways, money, shares } = await trends('?site=no&range=24h');
+    expect(cells).toMatchObject([
+      { state: { value: 4 }, customers: 3, share: null },
+      { state: { value: 12 }, customers: 40, paid: 40, gone: 2 },
+    ]);
+    expect(shares).toHaveLength(8);
+    expect(ways[0]).toMatchObject({ customers: 40, paidLate: 40, stuck: 40, gone: 2, paidByAnother: 40 });
+    expect(money).toMatchObject([
+      { currency: 'NOK', customers: 40, stuck: { purchases: 80, paid: 400.5, paidByAnother: 400.5 } },
+    ]);
+  });
+
+  test('have incidents and silences of the time beside them', async () => {
+    await api.sql`
+      insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, severity)
+      select 'inc_' || s, 'stuck', s, 6, now() - interval '2 days', now() - interval '2 days', now() - d * interval '1 day', 0, 9, 1 from (values ('se', 1), ('no', 1)) v (s, d)
+      union all select 'inc_old', 'stuck', 'se', 4, now() - interval '20 days', now() - interval '20 days', now() - interval '19 days', 0, 9, 0
+      union all select 'inc_wide', 'stuck', null, null, now() - interval '3 days', now() - interval '3 days', null, 0, 9, 0`;
+    await api.sql`
+      insert into purchase_watch_internal.silences (starts_at, ends_at, site, reason, created_by)
+      values (now() - interval '3 days', now() - interval '2 days', null, 'The bank moves.', 'Kim')`;
+    const { incidents, silences } = await trends('?site=se');
+    expect(incidents.map(({ id }: { id: string }) => id)).toEqual(['inc_se']);
+    expect(incidents[0]).toMatchObject({ severity: 'critical', state: { value: 6 } });
+    expect(silences).toMatchObject([{ site: null, reason: 'The bank moves.' }]);
+    expect((await trends()).incidents.map(({ id }: { id: string }) => id)).toEqual(['inc_se', 'inc_no', 'inc_wide']);
   });
 
   test('show hours as clocks in the zone do', async () => {
@@ -56,8 +101,11 @@ describe('the trends', () => {
   });
 
   test('how long customers waited is the end of a bucket', async () => {
-    const [day] = (await trends('?site=se')).waiting;
-    expect(day).toMatchObject({ customers: 100, medianMs: 8_000, p95Ms: 181_019 });
+    const { waiting } = await trends('?site=se');
+    expect(waiting).toMatchObject({ site: 'se', state: { name: 'WaitingForCardPayments' }, limitMs: expect.any(Number) });
+    expect(waiting.pieces).toHaveLength(7);
+    expect(waiting.pieces[6]).toMatchObject({ customers: 100, medianMs: 8_000, p95Ms: 181_019 });
+    expect(waiting.pieces[5]).toMatchObject({ customers: 0, medianMs: null, p95Ms: null });
   });
 
   test.each([

@@ -20,6 +20,8 @@ const LANDED: Readonly<Record<string, string>> = {
   '0011_stay_views.sql': '19bbf7edd772e3422a267c9b09e20cf1e4c06989ebc57d0024ee5689cb74bfaf',
   '0012_then.sql': 'ac963953fdef98cc866e4ddc214ba6058c987258acec83d8ee9dea6267aeac6e',
   '0013_marks.sql': '51cd561e20bc05638f0b98ed8fe4295c7c1b1635d655e185ec74c3ed9f820286',
+  '0014_outcome_lists.sql': '3dd2abcdf7db56e59008574847b7dee5d3384d9391f25d88d693b501ab4ef945',
+  '0015_trend_sums.sql': '68e5a19e2f51e9d6af7474c4d52f65aad9c24c37ac593cca47805076d270baa4',
 };
 
 const hashOf = (name: string): string =>

@@ -30,8 +30,20 @@ async function recount(): Promise<string[]> {
   const reports = [...(await checkOutcomes(sql, range)), ...(await checkOutcomeHours(sql, null))];
   return reports.flatMap(({ gaps, first }) => (gaps === 0 ? [] : [first]));
 }
+/** What the sums of the counts lack, or have too much. */
+const sumsOff = () => sql`
+    select 'hour' as of, site, hour, outcome, sum(customers) as customers, sum(gone) as gone from (
+      select site, hour, outcome, customers, gone from purchase_watch_internal.outcome_hours
+      union all select site, hour, outcome, -customers, -gone from purchase_watch_internal.outcome_hour_sums) every
+    group by 2, 3, 4 having sum(customers) <> 0 or sum(gone) <> 0
+    union all
+    select 'day', site, day, concat_ws(' ', way, was_stuck, outcome, currency), sum(customers), sum(amount) from (
+      select site, date_bin('1 day', hour, 'epoch') as day, way, was_stuck, outcome, currency, customers, gone, amount from purchase_watch_internal.outcome_hours
+      union all select site, day, way, was_stuck, outcome, currency, -customers, -gone, -amount from purchase_watch_internal.outcome_day_sums) every
+    group by 2, 3, way, was_stuck, outcome, currency having sum(customers) <> 0 or sum(gone) <> 0 or sum(amount) <> 0`;
 afterEach(async () => {
   expect(await recount()).toEqual([]);
+  expect(await sumsOff()).toEqual([]);
 });
 
 interface Life {

@@ -8,6 +8,7 @@ import { PAGES } from '../../../src/console/pages/pages.ts';
 import { KEYS, OPERATOR } from '../browser.ts';
 import { startTestApp, type TestApp } from '../test-app.ts';
 import { addCounts, addReplicaElsewhere } from './counts.ts';
+import { addEnds } from './ends.ts';
 import { addIncidents } from './incidents.ts';
 import { addPurchases, LONGEST, longId } from './purchases.ts';
 import { addAlerts, addDeliveries, newSubscribers } from './receivers.ts';
@@ -59,6 +60,7 @@ export async function startFullWorld(): Promise<World> {
   await addCounts(sql);
   await addSnapshots(sql, SITES);
   await addDeliveries(sql);
+  await addEnds(sql);
   await addIncidents(sql);
   await addAlerts(sql);
   await addSessions(t);
@@ -112,6 +114,16 @@ async function fullAddresses({ database: { sql } }: TestApp): Promise<World['add
   ];
   return new Map([
     ['/', ['/', '/?site=se', `/?site=${LONG_SITE}`, '/?at=9h', `/?at=13d&site=${LONG_SITE}`, '/?at=nonsense']],
+    [
+      '/trends',
+      [
+        '/trends',
+        '/trends?range=24h&site=se',
+        '/trends?range=30d',
+        `/trends?range=90d&site=${LONG_SITE}`,
+        '/trends?range=nonsense',
+      ],
+    ],
     ['/sites', ['/sites']],
     ['/sites/:name', ['/sites/se', `/sites/${LONG_SITE}`]],
     ['/incidents', ['/incidents', '/incidents?status=ended']],

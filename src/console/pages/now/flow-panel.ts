@@ -1,16 +1,13 @@
 /** The map of the flow with its filter, its list and its table. */
 import type { FlowBody } from '../../../api/flow/flow.ts';
-import { type Html, html, NOTHING, number } from '../../frame/html.ts';
+import { type Html, html, number } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { nothingHere, panel } from '../../parts/lists.ts';
+import { siteChoice } from '../../parts/sites.ts';
 import { clockTime } from '../../parts/time.ts';
 import { flowMap, type ListOf } from '../../pictures/flow-map.ts';
 import { type FlowPicture, flowPicture, type Moment } from '../../pictures/flow-model.ts';
 import { flowLegend, flowList, flowTable } from '../../pictures/flow-words.ts';
-
-/** So many sites are buttons beside each other; more are a list to choose from. */
-const MOST_BUTTONS = 4;
-const LONGEST_BUTTON = 20;
 
 /** Draws the flow of all sites, or of the one that the address names; `sites`: those that can be chosen; `at`: the past moment that the address names. */
 export function flowPanel(flow: FlowBody, sites: readonly string[], { base, origin }: Ask, at: string | null = null): Html {
@@ -47,7 +44,14 @@ export function flowPanel(flow: FlowBody, sites: readonly string[], { base, orig
     id: 'flow',
     title: at === null ? 'Flow in the last hour' : `Flow in the hour before ${clockTime(Date.parse(flow.to)).slice(0, 5)}`,
     note: `since ${flowText(flow, picture)}`,
-    right: filter(site, sites, { base, at }),
+    right: siteChoice({
+      site,
+      sites,
+      path: `${base}/`,
+      id: 'flow',
+      label: 'Sites of the map',
+      ...(at !== null && { keep: { at } }),
+    }),
     body: html`${body}${table}`,
   });
 }
@@ -76,18 +80,4 @@ function usualWords(days: number | null, moment: Moment): string {
 export function flowText({ from }: FlowBody, { came, completed, usuallyCompleted }: FlowPicture): string {
   const usually = usuallyCompleted === null ? '' : `, usually ${number(usuallyCompleted)}`;
   return `${clockTime(Date.parse(from)).slice(0, 5)}: ${number(came)} came, ${number(completed)} completed${usually}`;
-}
-
-function filter(site: string | null, sites: readonly string[], { base, at }: { base: string; at: string | null }): Html {
-  if (sites.length < 2 && site === null) return NOTHING;
-  const isShort = sites.length <= MOST_BUTTONS && sites.every((name) => name.length <= LONGEST_BUTTON);
-  if (!isShort) {
-    const option = (name: string): Html => html`<option value="${name}"${name === site && html` selected`}>${name}</option>`;
-    return html`<form class="fields" action="${base}/">${at !== null && html`<input type="hidden" name="at" value="${at}">`}<select class="clip" id="flow-site" name="site" aria-label="Site"><option value="">All sites</option>${sites.map(option)}</select><button class="btn" id="flow-show">Show</button></form>`;
-  }
-  const link = (name: string | null): Html => {
-    const query = new URLSearchParams({ ...(at !== null && { at }), ...(name !== null && { site: name }) }).toString();
-    return html`<a id="flow-of-${name ?? ''}" href="${base}/${query === '' ? '' : `?${query}`}"${name === site && html` aria-current="true"`}>${name ?? 'All sites'}</a>`;
-  };
-  return html`<nav class="seg" aria-label="Sites of the map">${[null, ...sites].map(link)}</nav>`;
 }

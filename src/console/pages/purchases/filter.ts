@@ -1,12 +1,16 @@
 /** The filter in the address of the list, and the form that writes it. */
 import type { OverviewBody } from '../../../api/overview/overview.ts';
 import { OUTCOMES } from '../../../domain/purchases/outcome.ts';
-import { STATE_NAMES, stateBoth, statePlace, stateValue } from '../../../domain/purchases/states.ts';
+import { STATE_NAMES, stateBoth, statePlace, stateValue, stateWords } from '../../../domain/purchases/states.ts';
+import type { ListedEnd } from '../../../domain/trends/ends.ts';
 import { queryOf } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, number } from '../../frame/html.ts';
 import { icon, type Shape } from '../../frame/icons.ts';
 import { instantIn } from '../../parts/local-time.ts';
-import { zoneName } from '../../parts/time.ts';
+import { dayTime, zoneName } from '../../parts/time.ts';
+
+/** Of what pages count: they are in the address alone. */
+const ENDED = ['endedFrom', 'endedTo', 'end', 'lastWaited', 'wasStuck'] as const;
 
 const NAMES = [
   'q',
@@ -22,6 +26,7 @@ const NAMES = [
   'status',
   'stuck',
   'reference',
+  ...ENDED,
 ] as const;
 
 /** As the parameters of the API are called; empty text filters nothing. Times are those of the page's zone. */
@@ -33,7 +38,8 @@ export function filterOf(query: Readonly<Record<string, string>>): Filter {
 }
 
 /** The order of the list: by waiting, and for a search the newest first, unless the address says it. */
-export const sortOf = ({ sort, q }: Filter): string => (sort !== '' ? sort : q === '' ? 'waiting' : 'newest');
+export const sortOf = ({ sort, q, endedFrom }: Filter): string =>
+  sort !== '' ? sort : q === '' && endedFrom === '' ? 'waiting' : 'newest';
 
 /** The filter as the API takes it. */
 export function asked(filter: Filter): Filter {
@@ -72,7 +78,7 @@ export function fields(
   const time = (name: 'from' | 'to', label: string): Html => text(name, label, html` type="datetime-local"`);
   const amount = (name: 'least' | 'most', label: string): Html =>
     text(name, label, html` inputmode="decimal" size="7" placeholder="${name}" autocomplete="off"`);
-  const hidden = (['status', 'stuck', 'reference'] as const).flatMap((name) =>
+  const hidden = (['status', 'stuck', 'reference', ...ENDED] as const).flatMap((name) =>
     filter[name] === '' ? [] : [html`<input type="hidden" name="${name}" value="${filter[name]}">`],
   );
   const sites = overview.sites.map(({ site }) => site);
@@ -121,6 +127,8 @@ ${chip('unreadable', 'unreadable', 'warning', withStatus('unreadable'))}${chip('
 /** A filter's purchases in words: `at demo-se waiting for a Finnish bank that are stuck`; empty for no filter. */
 export function filterWords(filter: Filter): string {
   const { q, site, state, outcome, from, to, least, most, currency, status, stuck, reference } = filter;
+  const { endedFrom, endedTo, end, lastWaited, wasStuck } = filter;
+  const waited = stateValue(lastWaited);
   const value = stateValue(state);
   const words: readonly (readonly [given: string, words: string])[] = [
     [site, `at ${site}`],
@@ -132,11 +140,33 @@ export function filterWords(filter: Filter): string {
     [q, `whose order, reference or id begins with “${q.length > 60 ? `${q.slice(0, 60)}…` : q}”`],
     [from, `registered since ${from.replace('T', ' ')}`],
     [to, `${from === '' ? 'registered ' : ''}before ${to.replace('T', ' ')}`],
+    [end, END_WORDS[end as 'paid'] ?? `, ${end}`],
+    [wasStuck, wasStuck === 'true' ? ', stuck before they ended' : ', never stuck'],
+    [lastWaited, waited === null ? ', of which no poll showed a state' : `, last ${stateWords(waited)}`],
+    [endedFrom, `, ended since ${momentText(endedFrom)}`],
+    [endedTo, `${endedFrom === '' ? ', ended ' : 'and '}before ${momentText(endedTo)}`],
     [least, `of ${least} ${currency} or more`],
     [most, `of ${most} ${currency} or less`],
     [least === '' && most === '' ? currency : '', `in ${currency}`],
   ];
-  return words.flatMap(([given, text]) => (given === '' ? [] : [text])).join(' ');
+  return words
+    .flatMap(([given, text]) => (given === '' ? [] : [text]))
+    .join(' ')
+    .replaceAll(' ,', ',');
+}
+
+const END_WORDS: Readonly<Record<ListedEnd, string>> = {
+  customer: ', one for each customer',
+  counted: ', paid, not paid or still open',
+  paid: ', paid',
+  paid_by_another: ', paid by another purchase of the order',
+  not_paid: ', not paid',
+  open: ', still open when the daemon stopped polling them',
+};
+
+function momentText(text: string): string {
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? text : dayTime(at);
 }
 
 /** The order, as a sentence begins with it. */

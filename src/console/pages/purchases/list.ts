@@ -100,7 +100,7 @@ ${acting?.note ?? NOTHING}
 
 function sentence({ purchases }: OverviewBody, filter: Filter): string {
   const words = filterWords(filter);
-  if (words !== '') return `Purchases ${words}.`;
+  if (words !== '') return `Purchases ${words}.`.replace(' ,', ',');
   if (purchases.total === 0) return 'No purchase is registered yet.';
   const stuck = purchases.stuck === 0 ? 'none of them stuck' : `${number(purchases.stuck)} of them stuck`;
   return `${counted(purchases.watching, 'purchase is', 'purchases are')} watched, ${stuck}.`;

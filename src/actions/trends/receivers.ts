@@ -1,0 +1,35 @@
+/** Attempts of deliveries by receiver: how many were taken, how long that took, and each day. */
+
+import { piecesOf, placeIn } from '../../domain/trends/pieces.ts';
+import { DAY, isoTime, type Milliseconds } from '../../domain/values/time.ts';
+import type { AttemptSum } from '../../postgres/trends/read.ts';
+import { boundAt, type SeriesTime } from './series.ts';
+
+/** The upper bound of a bucket of purchase_watch_internal.took_bucket: 10 ms, and four for each doubling from there. */
+const tookBelow = (bucket: number): Milliseconds => 10 * 2 ** (bucket / 4);
+
+export function receiversOf(sums: readonly AttemptSum[], { range, present, zone, local }: SeriesTime) {
+  const days = range === '24h' ? [present] : piecesOf(present, DAY, zone);
+  const at = range === '24h' ? () => 0 : placeIn(present, DAY, local);
+  return [...Map.groupBy(sums, ({ subscriber }) => subscriber)].map(([subscriber, rows]) => {
+    const byDay = Map.groupBy(
+      rows.flatMap(({ hour, ...row }) => (hour === null ? [] : [{ ...row, hour }])),
+      ({ hour }) => at(hour),
+    );
+    const taken = rows.flatMap(({ bucket, attempts, failed }) =>
+      bucket === null || attempts === failed ? [] : [{ bucket, customers: attempts - failed }],
+    );
+    return {
+      subscriber,
+      ...added(rows.filter(({ hour }) => hour !== null)),
+      medianMs: taken.length === 0 ? null : boundAt(taken, 0.5, tookBelow),
+      p95Ms: taken.length === 0 ? null : boundAt(taken, 0.95, tookBelow),
+      days: days.map(({ from }, place) => ({ from: isoTime(from), ...added(byDay.get(place) ?? []) })),
+    };
+  });
+}
+
+const added = (rows: readonly { attempts: number; failed: number }[]) => ({
+  attempts: rows.reduce((sum, { attempts }) => sum + attempts, 0),
+  failed: rows.reduce((sum, { failed }) => sum + failed, 0),
+});

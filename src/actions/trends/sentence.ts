@@ -1,0 +1,53 @@
+/** Trends in one sentence that a manager can forward. */
+
+import { stateWords } from '../../domain/purchases/states.ts';
+import type { ShareChange } from '../../domain/trends/compare.ts';
+import type { TrendRange } from '../../domain/trends/period.ts';
+import { counted } from '../../domain/values/counts.ts';
+
+const RANGE_WORDS: Readonly<Record<TrendRange, readonly [time: string, before: string]>> = {
+  '24h': ['In the last 24 hours', 'the same hours a week before'],
+  '7d': ['In the last 7 days', 'the 7 days before'],
+  '30d': ['In the last 30 days', 'the 30 days before'],
+  '90d': ['In the last 90 days', 'the 90 days before'],
+};
+
+interface Part {
+  readonly customers: number;
+  readonly share: number | null;
+  readonly change: ShareChange;
+  readonly before: { readonly share: number | null };
+}
+interface WayPart extends Part {
+  readonly state: { readonly value: number } | null;
+}
+
+/** The ways that are named at most. */
+const MOST_WAYS = 2;
+
+export function sentenceOf(range: TrendRange, total: Part, ways: readonly WayPart[]): string {
+  const [time, before] = RANGE_WORDS[range];
+  const { customers, share } = total;
+  if (customers === 0) return `${time} no customer's checkout ended.`;
+  if (share === null) return `${time} ${counted(customers, 'customer')} came: too few to say more.`;
+  // Those who lost most are named first.
+  const worse = ways
+    .filter((way) => way.change === 'worse' && way.state !== null)
+    .sort((a, b) => lost(b) - lost(a))
+    .slice(0, MOST_WAYS)
+    .map((way) => `${stateWords(way.state!.value)} (${points(way)} points fewer)`);
+  const where = worse.length === 0 ? '' : `; most were lost among customers last ${worse.join(' and ')}`;
+  return `${time} ${percent(share)} of ${counted(customers, 'customer')} paid${comparedWords(total, before)}${where}.`;
+}
+
+function comparedWords(total: Part, before: string): string {
+  if (total.change === 'too_few') return `; in ${before} there were too few to compare with`;
+  if (total.change === 'as_before') return `, as in ${before}`;
+  return `, ${points(total)} points ${total.change === 'better' ? 'more' : 'fewer'} than in ${before}`;
+}
+
+const lost = ({ customers, share, before }: Part): number => customers * ((before.share ?? 0) - (share ?? 0));
+
+const points = ({ share, before }: Part): number => Math.round(Math.abs((share ?? 0) - (before.share ?? 0)) * 1_000) / 10;
+
+const percent = (share: number): string => `${Math.round(share * 1_000) / 10} %`;

@@ -1,0 +1,117 @@
+/** Counts by hour as pieces of a period and as cells of a table, by the clocks of a zone. */
+
+import { type NamedState, namedState } from '../../domain/purchases/states.ts';
+import { boundsOf } from '../../domain/stays/dwell.ts';
+import { addedShares, shareOf } from '../../domain/trends/compare.ts';
+import type { Period, TrendRange } from '../../domain/trends/period.ts';
+import { PIECE_LENGTHS, piecesOf, placeIn, type ZoneTime } from '../../domain/trends/pieces.ts';
+import { DAY, HOUR, type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
+import type { EndedInHour } from '../../postgres/trends/read.ts';
+
+/** The periods that are compared, and how the zone shows them. */
+export interface SeriesTime {
+  readonly range: TrendRange;
+  readonly present: Period;
+  readonly before: Period;
+  readonly zone: ZoneTime;
+  readonly local: (at: Instant) => Milliseconds;
+}
+
+/** A cell of the table of hours. */
+interface Cell {
+  /** The local day; null in tables of weekdays and of states. */
+  readonly day: string | null;
+  /** 1: Monday. */
+  readonly weekday: number | null;
+  readonly state: NamedState | null;
+}
+
+/** Customers by hour of the day: of 24 hours for each state that was waited in last, of 7 days for each day, of more for each weekday. */
+export function cellsOf(hours: readonly (EndedInHour & { readonly way?: number | null })[], { range, local }: SeriesTime) {
+  const rowOf = (hour: Instant, way: number | null): Cell => {
+    const at = local(hour);
+    const none = { day: null, weekday: null, state: null };
+    if (range === '24h') return { ...none, state: way === null ? null : namedState(way) };
+    if (range === '7d') return { ...none, day: dateOf(at) };
+    return { ...none, weekday: ((new Date(at).getUTCDay() + 6) % 7) + 1 };
+  };
+  const hourOf = (hour: Instant): number => Math.floor((((local(hour) % DAY) + DAY) % DAY) / HOUR);
+  const keyOf = ({ hour, way = null }: (typeof hours)[number]): string => {
+    const { day, weekday, state } = rowOf(hour, way);
+    return [day, weekday, state?.value, hourOf(hour)].join();
+  };
+  return [...Map.groupBy(hours, keyOf).values()].map((counts) => {
+    const [{ hour, way = null }] = counts as [(typeof hours)[number]];
+    return { ...rowOf(hour, way), hour: hourOf(hour), ...customersIn(counts) };
+  });
+}
+
+/** Customers and those who paid; `gone`: how many of them no list has any more. */
+function customersIn(hours: readonly EndedInHour[]) {
+  const of = addedShares(hours);
+  return { ...of, share: shareOf(of), gone: hours.reduce((sum, { gone }) => sum + gone, 0) };
+}
+
+/** Customers of each hour, or of each day of a longer range, beside those of the time before. */
+export function countsOf(hours: readonly EndedInHour[], before: readonly EndedInHour[], time: SeriesTime) {
+  return series(hours, before, { ...time, length: PIECE_LENGTHS[time.range].counts });
+}
+
+/** Shares of each day, or of every three hours of a day, beside those of the time before. */
+export function sharesOf(hours: readonly EndedInHour[], before: readonly EndedInHour[], time: SeriesTime) {
+  return series(hours, before, { ...time, length: PIECE_LENGTHS[time.range].shares });
+}
+
+function series(
+  hours: readonly EndedInHour[],
+  earlier: readonly EndedInHour[],
+  { present, before, zone, local, length }: SeriesTime & { length: Milliseconds },
+) {
+  const [at, then] = [placeIn(present, length, local), placeIn(before, length, local)];
+  const now = Map.groupBy(hours, ({ hour }) => at(hour));
+  const was = Map.groupBy(earlier, ({ hour }) => then(hour));
+  return piecesOf(present, length, zone).map(({ from, to }, place) => {
+    const { customers, share } = customersIn(was.get(place) ?? []);
+    return {
+      from: isoTime(from),
+      to: isoTime(to),
+      ...customersIn(now.get(place) ?? []),
+      before: { customers, share },
+    };
+  });
+}
+
+/** The median and the 95th percentile of waiting in each day, or in every three hours: the upper bounds of their buckets; null for too few. */
+export function waitingOf(
+  waited: readonly { hour: Instant; bucket: number; customers: number }[],
+  { range, present, zone, local }: SeriesTime,
+) {
+  const length = PIECE_LENGTHS[range].shares;
+  const at = placeIn(present, length, local);
+  const pieces = Map.groupBy(waited, ({ hour }) => at(hour));
+  return piecesOf(present, length, zone).map(({ from, to }, place) => {
+    const counts = pieces.get(place) ?? [];
+    const customers = counts.reduce((sum, each) => sum + each.customers, 0);
+    const isFew = shareOf({ customers, paid: 0 }) === null;
+    const below = (share: number) => (isFew ? null : boundAt(counts, share, (bucket) => boundsOf(bucket).below));
+    return { from: isoTime(from), to: isoTime(to), customers, medianMs: below(0.5), p95Ms: below(0.95) };
+  });
+}
+
+/** The upper bound of the bucket up to which a share of all counts lies, in whole milliseconds. */
+export function boundAt(
+  counts: readonly { bucket: number; customers: number }[],
+  share: number,
+  below: (bucket: number) => Milliseconds,
+): Milliseconds {
+  const ordered = counts.toSorted((a, b) => a.bucket - b.bucket);
+  const all = ordered.reduce((sum, each) => sum + each.customers, 0);
+  let seen = 0;
+  const found = ordered.find(({ customers }) => {
+    seen += customers;
+    return seen >= share * all;
+  });
+  return Math.round(below(found!.bucket));
+}
+
+const dateOf = (local: number): string => new Date(local).toISOString().slice(0, 10);

@@ -1,0 +1,75 @@
+/** Figures of Trends: each leads to the list of its purchases, as long as that has all of them. */
+import type { Trends } from '../../../actions/trends/trends.ts';
+import { shareOf } from '../../../domain/trends/compare.ts';
+import type { ListedEnd } from '../../../domain/trends/ends.ts';
+import { apart } from '../../../domain/values/counts.ts';
+import type { JsonValue } from '../../../domain/values/exact-json.ts';
+import { queryOf } from '../../frame/api-calls.ts';
+import { type Html, html, number, tied } from '../../frame/html.ts';
+import type { Ask } from '../../frame/page-route.ts';
+import { valueText } from '../../parts/purchases.ts';
+
+/** Which purchases a figure counts; the time is that of the page unless given. */
+export interface Counted {
+  readonly end: ListedEnd;
+  /** Null: no poll showed a state. */
+  readonly lastWaited?: { readonly name: string } | null;
+  readonly wasStuck?: boolean;
+  readonly currency?: string;
+  readonly from?: string;
+  readonly to?: string;
+}
+
+export interface ShownTrends {
+  readonly ask: Ask;
+  readonly trends: Trends;
+}
+
+/** The address of the list of these purchases, the newest first. */
+export function listAddress({ ask, trends }: ShownTrends, { end, lastWaited, wasStuck, currency, from, to }: Counted): string {
+  const query = {
+    site: trends.site,
+    endedFrom: from ?? trends.from,
+    endedTo: to ?? trends.to,
+    end,
+    lastWaited: lastWaited === null ? 'none' : lastWaited?.name,
+    wasStuck,
+    currency,
+    sort: 'newest',
+  };
+  return `${ask.base}/purchases${queryOf(query)}`;
+}
+
+/** A figure with its list; without a link where purchases of it were deleted since, or there are none. */
+export function figure(
+  shown: ShownTrends,
+  counted: Counted,
+  { count, gone }: { count: number; gone: number },
+  text?: string,
+): Html {
+  const words = text ?? number(count);
+  return count === 0 || gone > 0 ? html`${words}` : html`<a href="${listAddress(shown, counted)}">${words}</a>`;
+}
+
+/** `81.6 %`, or that there are too few customers. */
+export function percent(share: number | null): string {
+  return share === null ? 'too few to say' : tied(`${(share * 100).toFixed(1)} %`);
+}
+
+/** The change of a share where it is beyond chance: `−7.9 points`. */
+export function changeMark({ change, share, before }: Trends['ways'][number] | Trends['total']): Html {
+  if (change === 'too_few') return html`<span class="delta same">too few to say</span>`;
+  if (change === 'as_before') return html`<span class="delta same">as before</span>`;
+  const points = ((share ?? 0) - (before.share ?? 0)) * 100;
+  return html`<span class="delta ${change === 'worse' ? 'worse' : ''}">${points < 0 ? '−' : '+'}${Math.abs(points).toFixed(1)} points</span>`;
+}
+
+/** `153 883.00 SEK`. */
+export function moneyText(amount: unknown, currency: string): string {
+  return tied(`${apart(valueText(amount as JsonValue))} ${currency}`);
+}
+
+/** The share of those who paid, in words for a title. */
+export function paidWords({ customers, paid }: { customers: number; paid: number }): string {
+  return `${number(customers)} came, ${number(paid)} paid${shareOf({ customers, paid }) === null ? ', too few to say more' : ''}`;
+}

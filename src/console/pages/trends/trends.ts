@@ -1,0 +1,76 @@
+/** Trends: who paid over days beside the time before, where the others were lost, how long they waited, and what happened meanwhile. */
+
+import type { Trends } from '../../../actions/trends/trends.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
+import { TREND_RANGES, type TrendRange } from '../../../domain/trends/period.ts';
+import { queryOf, refusalIn } from '../../frame/api-calls.ts';
+import { type Html, html, tied } from '../../frame/html.ts';
+import { type Ask, page } from '../../frame/page-route.ts';
+import { alertNote } from '../../parts/lists.ts';
+import { siteChoice } from '../../parts/sites.ts';
+import { clockTime, dayName, zoneName } from '../../parts/time.ts';
+import { moneyText, type ShownTrends } from './figures.ts';
+import { moneyPanel, receiversPanel } from './sums.ts';
+import { throughPanel } from './through.ts';
+import { waysPanel } from './ways.ts';
+import { wherePanel } from './where.ts';
+
+const RANGE_WORDS: Readonly<Record<TrendRange, string>> = { '24h': '24 h', '7d': '7 d', '30d': '30 d', '90d': '90 d' };
+const BEFORE_WORDS: Readonly<Record<TrendRange, string>> = {
+  '24h': 'the same hours a week before',
+  '7d': 'the 7 days before',
+  '30d': 'the 30 days before',
+  '90d': 'the 90 days before',
+};
+
+export const trendsPages = [
+  page('/trends', async (ask) => {
+    const { range = '7d', site = '' } = ask.query;
+    const overview = await ask.api.get<OverviewBody>('/v1/overview');
+    const sites = overview.sites.filter(({ configured }) => configured).map((each) => each.site);
+    const view = { title: 'Trends', place: 'trends', crumb: 'Trends', isLive: false } as const;
+    try {
+      const trends = await ask.api.get<Trends>('/v1/trends', { range, site, zone: zoneName() });
+      return { ...view, body: trendsBody({ ask, trends }, sites) };
+    } catch (error) {
+      // A person may have typed the range or the site into the address.
+      const { message, status } = refusalIn(error);
+      const body = html`<div class="head"><h1 class="say">The address asks for trends that there are not.</h1></div><div class="stack">${alertNote(message)}<p><a href="${ask.base}/trends">Show the last 7 days</a></p></div>`;
+      return { ...view, body, status };
+    }
+  }),
+];
+
+function trendsBody(shown: ShownTrends, sites: readonly string[]): Html {
+  const { trends, ask } = shown;
+  const before = BEFORE_WORDS[trends.range];
+  const parts = [waysPanel(shown, before), throughPanel(shown)];
+  return html`<div class="head"><h1 class="say">${tied(trends.sentence)}</h1>${moneySentence(trends)}${choices(shown, sites)}</div>
+<div class="stack">${wherePanel(shown)}${trends.range === '90d' ? parts.toReversed() : parts}${moneyPanel(shown)}${receiversPanel(shown)}${howPanel(ask)}</div>`;
+}
+
+/** Money that was stuck, by how its purchases ended, in the currency of most customers. */
+function moneySentence({ money }: Trends): Html | false {
+  const most = money.find(({ stuck }) => stuck.purchases > 0);
+  if (most === undefined) return false;
+  const { currency, stuck } = most;
+  return html`<p class="sub">Of money that was stuck, ${moneyText(stuck.notPaid, currency)} was not paid, ${moneyText(stuck.paid, currency)} was paid late and ${moneyText(stuck.paidByAnother, currency)} by another purchase of the order.</p>`;
+}
+
+function choices({ trends, ask }: ShownTrends, sites: readonly string[]): Html {
+  const { range, site, from, to } = trends;
+  const link = (each: TrendRange): Html =>
+    html`<a id="range-${each}" href="${ask.base}/trends${queryOf({ range: each, site })}"${each === range && html` aria-current="true"`}>${RANGE_WORDS[each]}</a>`;
+  return html`<div class="range-row"><nav class="seg" aria-label="Length of time">${TREND_RANGES.map(link)}</nav>${siteChoice({ site, sites, path: `${ask.base}/trends`, id: 'trends', label: 'Site', keep: { range } })}<span>${timeWords(range, Date.parse(from), Date.parse(to))}, against ${BEFORE_WORDS[range]}</span></div>`;
+}
+
+function timeWords(range: TrendRange, from: number, to: number): string {
+  if (range === '24h') return `${dayName(from)} ${clockTime(from).slice(0, 5)} to ${dayName(to)} ${clockTime(to).slice(0, 5)}`;
+  return `${dayName(from)} to ${dayName(to - 1)}; today is not over and left out`;
+}
+
+function howPanel({ base }: Ask): Html {
+  return html`<section class="panel"><details id="how"><summary>How this is reckoned</summary><div class="body stack"><p class="cause">A customer counts once, in the hour in which the end was seen. A purchase that the customer followed with another one of the same order counts with that one. <b>Paid</b>: completed, or handed to an external payment method; <b>late</b>: after a poll found it stuck. <b>Not paid</b>: any other final state. <b>Still open</b>: the daemon stopped polling before an end. Purchases that are still watched are not in here yet.</p>
+<p class="cause">A change is named when chance alone would make it in fewer than one of a hundred cases, and of several ways more rarely. Under 30 customers nothing is said. Times are ends of steps that are 19 % apart.</p>
+<p class="cause">Counts are kept for <code>store.retention.trends</code>, 400 days unless set. A figure has no link when some of its purchases were deleted since. <a href="${base}/docs/http-api.html#trends">The same for programs</a>, and as <code>purchase-watch trends</code>.</p></div></details></section>`;
+}

@@ -1,0 +1,147 @@
+/** Where and when customers were lost: the share paid by hour, of each day, weekday or state. */
+import type { Trends } from '../../../actions/trends/trends.ts';
+import { stateWords } from '../../../domain/purchases/states.ts';
+import { type Html, html } from '../../frame/html.ts';
+import { nothingHere, panel } from '../../parts/lists.ts';
+import { clockTime, dayName } from '../../parts/time.ts';
+import { type HeatCell, type HeatRow, heatLegend, heatMap } from '../../pictures/trends/heat-map.ts';
+import { listAddress, type ShownTrends } from './figures.ts';
+
+const WEEKDAYS = ['Mondays', 'Tuesdays', 'Wednesdays', 'Thursdays', 'Fridays', 'Saturdays', 'Sundays'];
+const HOURS = 24;
+
+/** A cell of one hour, with what is needed to put several together. */
+interface HourCell {
+  readonly customers: number;
+  readonly paid: number;
+  readonly gone: number;
+  readonly inIncident: boolean;
+}
+const EMPTY: HourCell = { customers: 0, paid: 0, gone: 0, inIncident: false };
+
+interface Row {
+  readonly head: Html | string;
+  /** In words for titles: `Wed 18 Nov`. */
+  readonly name: string;
+  readonly hours: readonly HourCell[];
+  /** The list of so many hours from one on; null: no list is of them. */
+  readonly list: ((first: number, count: number) => string) | null;
+}
+
+export function wherePanel(shown: ShownTrends): Html {
+  const { range, total } = shown.trends;
+  const rows = rowsOf(shown);
+  const isOfDay = range === '24h';
+  // Of 24 hours the columns begin with the first one; of days, with midnight.
+  const first = isOfDay ? Number(clockTime(Date.parse(shown.trends.from)).slice(0, 2)) : 0;
+  const drawn = (per: number): Html =>
+    heatMap({
+      rows: rows.map((row) => merged(row, per, first)),
+      columns: Array.from({ length: HOURS / per }, (_, at) => String((first + at * per) % HOURS)),
+      rowHead: isOfDay ? 'Last waited' : 'Ended on',
+      caption: `Share of customers who paid, in 100, by the hour in which their checkout ended`,
+    });
+  const hasIncidents = rows.some(({ hours }) => hours.some(({ inIncident }) => inIncident));
+  const body =
+    total.customers === 0
+      ? nothingHere("No customer's checkout ended in this time.", 'Each stands here a minute after its end was seen.')
+      : html`<div class="heat-wrap${isOfDay && ' ways'}"><div class="only-wide">${drawn(1)}</div><div class="only-narrow">${drawn(isOfDay ? 4 : 3)}</div>${heatLegend(hasIncidents)}</div>`;
+  const by = isOfDay ? 'by the state they last waited in and the hour' : 'by the hour';
+  const weeks = range === '30d' || range === '90d' ? ', all days of a weekday together' : '';
+  return panel({
+    id: 'where',
+    title: 'Where and when customers were lost',
+    note: `share paid, ${by} in which their checkout ended${weeks}`,
+    body,
+  });
+}
+
+function rowsOf(shown: ShownTrends): Row[] {
+  const { range } = shown.trends;
+  if (range === '24h') return stateRows(shown);
+  return range === '7d' ? dayRows(shown) : weekdayRows(shown.trends);
+}
+
+/** Days, hour by hour. */
+function dayRows(shown: ShownTrends): Row[] {
+  const { counts, shares, incidents, at } = shown.trends;
+  return shares.map(({ from, to, gone }, day) => {
+    const name = dayName(Date.parse(from));
+    const pieces = counts.slice(day * HOURS, (day + 1) * HOURS);
+    const list = (first: number, count: number): string =>
+      listAddress(shown, {
+        end: 'customer',
+        from: pieces[first]!.from,
+        to: pieces[Math.min(first + count, pieces.length) - 1]!.to,
+      });
+    return {
+      name,
+      head: gone === 0 ? html`<a href="${listAddress(shown, { end: 'customer', from, to })}">${name}</a>` : name,
+      hours: pieces.map((piece) => ({ ...piece, inIncident: incidents.some((each) => overlaps(each, piece, at)) })),
+      list,
+    };
+  });
+}
+
+/** States of the last 24 hours, hour by hour. */
+function stateRows(shown: ShownTrends): Row[] {
+  const { counts, cells, ways, incidents, at } = shown.trends;
+  const hourAt = (from: string): number => Number(clockTime(Date.parse(from)).slice(0, 2));
+  return ways.map(({ state, gone }) => {
+    const own = new Map(cells.filter((cell) => cell.state?.value === state?.value).map((cell) => [cell.hour, cell]));
+    const here = incidents.filter((each) => each.state === null || each.state.value === state?.value);
+    const name = state === null ? 'no state seen' : stateWords(state.value);
+    return {
+      name,
+      head:
+        gone === 0
+          ? html`<a href="${listAddress(shown, { end: 'customer', lastWaited: state })}"><span>${name}</span></a>`
+          : html`<span>${name}</span>`,
+      hours: counts.map((piece) => ({
+        ...(own.get(hourAt(piece.from)) ?? EMPTY),
+        inIncident: here.some((each) => overlaps(each, piece, at)),
+      })),
+      list: (first, count) =>
+        listAddress(shown, {
+          end: 'customer',
+          lastWaited: state,
+          from: counts[first]!.from,
+          to: counts[Math.min(first + count, counts.length) - 1]!.to,
+        }),
+    };
+  });
+}
+
+/** Weekdays of a longer time: no list is of one weekday. */
+function weekdayRows({ cells }: Trends): Row[] {
+  return WEEKDAYS.map((name, at) => {
+    const own = new Map(cells.filter(({ weekday }) => weekday === at + 1).map((cell) => [cell.hour, cell]));
+    const hours = Array.from({ length: HOURS }, (_, hour) => ({ ...EMPTY, ...own.get(hour), inIncident: false }));
+    return { name, head: name, hours, list: null };
+  });
+}
+
+function overlaps(
+  { since, endedAt }: Trends['incidents'][number],
+  { from, to }: { from: string; to: string },
+  now: string,
+): boolean {
+  return since < to && (endedAt ?? now) > from;
+}
+
+/** A row whose cells are of so many hours each; `first`: the hour of its first cell. */
+function merged({ head, name, hours, list }: Row, per: number, first: number): HeatRow {
+  const cells = Array.from({ length: Math.ceil(hours.length / per) }, (_, at): HeatCell => {
+    const part = hours.slice(at * per, (at + 1) * per);
+    const sum = (key: 'customers' | 'paid' | 'gone'): number => part.reduce((total, hour) => total + hour[key], 0);
+    const begin = (first + at * per) % HOURS;
+    return {
+      customers: sum('customers'),
+      paid: sum('paid'),
+      when: `${name}, ${begin} to ${begin + per} h`,
+      inIncident: part.some(({ inIncident }) => inIncident),
+      href: list === null || sum('gone') > 0 ? null : list(at * per, per),
+    };
+  });
+  return { head, cells };
+}

@@ -1,0 +1,47 @@
+/** A period cut into pieces of equal length by the clocks of a zone. Pure. */
+import { DAY, HOUR, type Instant, type Milliseconds } from '../values/time.ts';
+import type { Days, Period, TrendRange } from './period.ts';
+
+/** How a zone shows time; see Days. */
+export interface ZoneTime extends Days {
+  /** The time that local clocks show at a moment, as if it were a time of UTC. */
+  local(at: Instant): Milliseconds;
+}
+
+/** Lengths of the pieces in which customers are counted, and in which shares and times are compared. */
+export const PIECE_LENGTHS: Readonly<Record<TrendRange, { readonly counts: Milliseconds; readonly shares: Milliseconds }>> = {
+  '24h': { counts: HOUR, shares: 3 * HOUR },
+  '7d': { counts: HOUR, shares: DAY },
+  '30d': { counts: DAY, shares: DAY },
+  '90d': { counts: DAY, shares: DAY },
+};
+
+/** `local` of a zone for many moments: asked once for each day of UTC on which clocks do not change. */
+export function quickLocal({ local }: Pick<ZoneTime, 'local'>): (at: Instant) => Milliseconds {
+  const offsets = new Map<number, Milliseconds | null>();
+  return (at) => {
+    const day = Math.floor(at / DAY);
+    let offset = offsets.get(day);
+    if (offset === undefined) {
+      const [begin, end] = [day * DAY, (day + 1) * DAY].map((moment) => local(moment) - moment) as [number, number];
+      offset = begin === end ? begin : null;
+      offsets.set(day, offset);
+    }
+    return offset === null ? local(at) : at + offset;
+  };
+}
+
+/** The place of a moment among the pieces of a period, from 0 on. */
+export function placeIn(period: Period, length: Milliseconds, local: (at: Instant) => Milliseconds): (at: Instant) => number {
+  const begin = local(period.from);
+  return (at) => Math.floor((local(at) - begin) / length);
+}
+
+/** The pieces of a period. A piece on whose day clocks change is an hour longer or shorter. */
+export function piecesOf(period: Period, length: Milliseconds, zone: ZoneTime): Period[] {
+  const begin = zone.local(period.from);
+  const count = Math.ceil((zone.local(period.to) - begin) / length);
+  const edge = (place: number): Instant =>
+    place === 0 ? period.from : place >= count ? period.to : zone.instant(begin + place * length);
+  return Array.from({ length: count }, (_, place) => ({ from: edge(place), to: edge(place + 1) }));
+}

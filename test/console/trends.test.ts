@@ -1,0 +1,125 @@
+/** Trends as a page: each of its figures leads to a list with that many purchases, as long as all of them are kept. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { HOUR } from '../../src/domain/values/time.ts';
+import { fetchAsMachine, signedIn } from '../support/machine.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+let t: TestApp;
+let origin: string;
+let headers: Record<string, string>;
+
+beforeAll(async () => {
+  t = await startTestApp({
+    realClock: true,
+    change: (settings) => {
+      const [site] = settings.sites;
+      settings.sites = ['se', 'no'].map((name) => ({ ...site!, name, timeZone: 'Europe/Stockholm' }));
+    },
+  });
+  await t.app.start();
+  origin = t.app.url()!;
+  headers = await signedIn(origin);
+  const { sql } = t.database;
+  // 1 500 purchases of nine days, a few hours of each; outcomes as folding leaves them, and the counts are their sums.
+  await sql`
+    insert into purchase_watch.purchases (purchase_id, site, status, state, state_since, seen_at, last_polled_at, registered_at, sequence, polls, next_poll_at, ended_at)
+    select 'p-' || i, (array['se', 'no'])[1 + i % 2], 'settled', 2, now(), now(), now(), now() - interval '20 days', 1, 1, null, now() from generate_series(1, 1500) i`;
+  await sql`
+    insert into purchase_watch_internal.purchase_details (purchase, fields)
+    select id, json_build_object('Price', 10.5, 'CurrencyCode', case site when 'se' then 'SEK' else 'NOK' end) from purchase_watch.purchases`;
+  await sql`
+    insert into purchase_watch_internal.outcomes (purchase, hour, amount, way, was_stuck, outcome, site, currency)
+    select id, date_trunc('hour', now()) - (1 + i % 216) * interval '1 hour', 10.5, (array[6, 12, null])[1 + i % 3], i % 7 = 0,
+      (array['paid', 'paid', 'paid', 'not_paid', 'paid_by_another', 'again', 'open'])[1 + i % 11 % 7], site, case site when 'se' then 'SEK' else 'NOK' end
+    from (select *, row_number() over (order by id)::integer as i from purchase_watch.purchases) p`;
+  await sql`
+    insert into purchase_watch_internal.outcome_hours (hour, customers, amount, way, was_stuck, outcome, site, currency)
+    select hour, count(*), sum(amount), way, was_stuck, outcome, site, currency from purchase_watch_internal.outcomes group by 1, 4, 5, 6, 7, 8`;
+});
+afterAll(() => t?.stop());
+
+const page = async (query = ''): Promise<string> =>
+  (await (await fetch(`${origin}/trends${query}`, { headers })).text()).replaceAll('\u00a0', ' ').replaceAll('&amp;', '&');
+
+const LINK =
+  /<a(?: tabindex="-1")? href="(\/purchases\?[^"]*endedFrom[^"]*)"(?: title="([^"]*)")?>([^<]+)(?:<span class="vh">[^<]*<\/span>)?<\/a>/g;
+/** Of the cells of a table each so-manieth is followed. */
+const CELLS = 7;
+
+/** Links to lists with their figures: a count, or the sum of an amount. */
+function figuresOf(text: string): { address: string; shown: string }[] {
+  let cells = 0;
+  return [...text.matchAll(LINK)].flatMap(([, address, title, shown]) => {
+    // A cell shows a share; its title says of how many.
+    const figure = title === undefined ? shown! : (/ of ([\d ]+) paid/.exec(title)?.[1] ?? '');
+    if (title !== undefined && cells++ % CELLS !== 0) return [];
+    const isFigure = /^[\d ]+(\.\d\d [A-Z]{3})?$/.test(figure);
+    return isFigure ? [{ address: address!, shown: figure.replaceAll(/(?<=\d) (?=\d)/g, '') }] : [];
+  });
+}
+
+async function listed(address: string): Promise<{ count: number; sum: number }> {
+  const answer = await fetchAsMachine(`${origin}${address.replace('/purchases?', '/v1/purchases.csv?')}`);
+  expect(answer.status, address).toBe(200);
+  const lines = (await answer.text()).trim().split('\n').slice(1);
+  return { count: lines.length, sum: lines.length * 10.5 };
+}
+
+describe.each(['', '?range=24h', '?range=7d&site=no', '?range=30d'])('trends%s', (query) => {
+  test('each figure leads to a list with that many purchases', { timeout: 120_000 }, async () => {
+    const figures = figuresOf(await page(query));
+    expect(figures.length).toBeGreaterThan(query === '?range=30d' ? 15 : 28);
+    const apart = new Map(figures.map((figure) => [`${figure.address} ${figure.shown}`, figure]));
+    for (const { address, shown } of apart.values()) {
+      const { count, sum } = await listed(address);
+      if (/[A-Z]/.test(shown)) expect(`${sum.toFixed(2)}`, address).toBe(shown.split(' ')[0]);
+      else expect(count, address).toBe(Number(shown));
+    }
+  });
+});
+
+test('the page of a list says what it is of', async () => {
+  const address =
+    '/purchases?site=se&endedFrom=2026-11-19T23:00Z&endedTo=2026-11-26T23:00Z&end=not_paid&lastWaited=WaitingForCardPayments&wasStuck=true';
+  const text = (await (await fetch(origin + address, { headers })).text()).replaceAll('\u00a0', ' ');
+  expect(/<h1[^>]*>([^<]*)/.exec(text)![1]).toMatch(
+    /^Purchases at se, not paid, stuck before they ended, last waiting for the card provider, ended since \S+ 00:00 and before \S+ 00:00\.$/,
+  );
+  expect(text).toContain('The newest first.');
+});
+
+test('a figure of which a purchase was deleted has no link any more', async () => {
+  const before = figuresOf(await page('?range=24h'));
+  await t.database.sql`
+    update purchase_watch_internal.outcome_hours set gone = 1
+    where hour = (select max(hour) from purchase_watch_internal.outcome_hours) and outcome = 'paid'`;
+  const after = figuresOf(await page('?range=24h'));
+  expect(after.length).toBeLessThan(before.length);
+  expect(await page('?range=24h')).toMatch(
+    /<tr class="all"><th scope="row">All<\/th><td class="num" data-l="customers">\d+<\/td>/,
+  );
+});
+
+test('marks, incidents and silences stand in the lanes', async () => {
+  const { sql } = t.database;
+  const yesterday = new Date(Date.now() - 26 * HOUR).toISOString();
+  await sql`insert into purchase_watch_internal.marks (at, text) values (${yesterday}, 'deploy <4.2>')`;
+  await sql`
+    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, severity)
+    values ('inc_a', 'stuck', 'se', 6, now() - interval '30 hours', now() - interval '30 hours', now() - interval '28 hours', 0, 9, 1)`;
+  const text = await page();
+  expect(text).toContain('deploy &lt;4.2&gt;');
+  expect(text).toMatch(/<a href="\/incidents\/inc_a" aria-label="Incident, se, waiting for the card provider/);
+  expect(text).toContain('an incident was open');
+});
+
+test.each([
+  ['?range=8d', /range/],
+  ['?site=nowhere', /nowhere/],
+])('%s is refused with what to do', async (query, words) => {
+  const answer = await fetch(`${origin}/trends${query}`, { headers });
+  expect(answer.status).toBeGreaterThanOrEqual(400);
+  const text = await answer.text();
+  expect(text).toMatch(words);
+  expect(text).toContain('Show the last 7 days');
+});
