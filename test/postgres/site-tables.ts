@@ -25,6 +25,7 @@ const OF_SITES = {
     waited_hours: 'site',
     outcome_changes: 'purchase',
   },
+  ...{ incident_members: 'site', aftermaths: 'incident' },
 };
 const OF_NONE = [
   ...[

@@ -107,6 +107,7 @@ function stuckData({ incident, parts, limit }: RehearsedMessage): IncidentEventD
     atLeast: false,
     causes: [],
     earlier: null,
+    became: null,
     movedOn: null,
     includes: [],
     singles: null,

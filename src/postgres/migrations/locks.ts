@@ -14,4 +14,6 @@ export const LOCKS = locksIn(`
 0009_roles.sql
 0010_trends.sql | create table | purchase_watch.purchases | ShareRowExclusiveLock | none
 0010_trends.sql | create trigger | purchase_watch_internal.purchase_details | ShareRowExclusiveLock | none
+0011_aftermath.sql | create table | purchase_watch.purchases | ShareRowExclusiveLock | none
+0011_aftermath.sql | create trigger | purchase_watch_internal.stays | ShareRowExclusiveLock | none
 `);

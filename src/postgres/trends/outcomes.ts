@@ -18,7 +18,8 @@ const MOST_SLICES = 64;
 /** A purchase that was registered so much later than another one of its order ended is another errand of the customer. */
 const AGAIN_WITHIN: Milliseconds = 24 * HOUR;
 
-const FINAL_STATES = STATE_NAMES.filter((name) => checkoutEnd(name) !== null).map(numberOf);
+/** The numbers of the states that a checkout ends in. */
+export const FINAL_STATES = STATE_NAMES.filter((name) => checkoutEnd(name) !== null).map(numberOf);
 
 const KEY = 'hour, way, was_stuck, outcome, site, method, country, currency';
 

@@ -67,6 +67,7 @@ const story = (differs: Partial<Story> = {}): Story => ({
   evidence: { parts: [part('se')], sites: 2, orders: 4, begunAgain: 0 },
   left: null,
   last: null,
+  became: null,
   earlier: null,
   ...differs,
 });
@@ -91,7 +92,7 @@ test('an incident at one state of one site: its limit, its own customers and no 
     waiting: [{ amount: '12.50', currency: 'EUR' }],
     unpriced: 1,
     atLeast: true,
-    causes: [{ cause: 'rerender' }, { cause: 'return_request' }],
+    movedOn: null,
     movedOn: null,
   });
 });
