@@ -92,7 +92,7 @@ test('an incident at one state of one site: its limit, its own customers and no 
     waiting: [{ amount: '12.50', currency: 'EUR' }],
     unpriced: 1,
     atLeast: true,
-    movedOn: null,
+    causes: [{ cause: 'rerender' }, { cause: 'return_request' }],
     movedOn: null,
   });
 });
