@@ -1,6 +1,7 @@
 /** What an incident came to: everybody who was stuck in it, how each ended, and how many more were lost than usual. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readAftermath } from '../../src/actions/incidents/aftermath.ts';
+import { countAftermath } from '../../src/daemon/upkeep/aftermaths.ts';
 import { countErasable, erase } from '../../src/postgres/purchases/erase.ts';
 import { findPurchases } from '../../src/postgres/purchases/purchases.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -30,15 +31,16 @@ async function usualDays(): Promise<void> {
 }
 
 const AT_CARD = [{ state: 'New' }, { state: 'WaitingForCardPayments', after: '5s' }] as const;
-const buy = (reference: string, price: string) =>
-  t.watch({ script: [...AT_CARD], price, currency: 'SEK' }, { reference });
+const buy = (reference: string, price: string) => t.watch({ script: [...AT_CARD], price, currency: 'SEK' }, { reference });
 async function eraseNow(purchaseId: string): Promise<void> {
   const [row] = await findPurchases(t.app.sql, { purchaseId, site: null });
   const counts = await countErasable(t.app.sql, row!);
   expect(await erase(t.app.sql, row!, { by: 'a test', counts, within: 1_000 })).not.toBeNull();
 }
 const incidents = () =>
-  t.database.sql<{ id: string; ended: boolean }[]>`select id, ended_at is not null as ended from purchase_watch_internal.incidents order by position`;
+  t.database.sql<
+    { id: string; ended: boolean }[]
+  >`select id, ended_at is not null as ended from purchase_watch_internal.incidents order by position`;
 
 test('keeps who was stuck, says how each ended and what was lost beyond usual, through corrections and erasure', async () => {
   await usualDays();
@@ -75,7 +77,9 @@ test('keeps who was stuck, says how each ended and what was lost beyond usual, t
   expect(told.loss).toMatchObject({ came: 36, paid: 11, open: 2, usual: { customers: 120, paid: 108 } });
   expect(Math.round(told.loss!.customers.about)).toBe(21);
   expect(told.sentence).toBe('default lost about 21 customers and 2 120 SEK waiting for the card provider.');
-  expect(told.facts).toBe('30 customers got stuck with 3 003.00 SEK: 3 paid late, 2 paid by another purchase, 23 did not pay, 2 are still open.');
+  expect(told.facts).toBe(
+    '30 customers got stuck with 3 003.00 SEK: 3 paid late, 2 paid by another purchase, 23 did not pay, 2 are still open.',
+  );
   expect(told.data.find(({ reference }) => reference === 'ORD-3')).toMatchObject({ outcome: 'paid_by_another', price: '100.10' });
   expect(t.slack.received.at(-1)!.text).toContain(told.facts);
   expect(told.text.split('\n').length).toBeLessThanOrEqual(24);
@@ -85,7 +89,7 @@ test('keeps who was stuck, says how each ended and what was lost beyond usual, t
   await t.database.sql`update purchase_watch.purchases set state = 8, sequence = sequence + 1 where purchase_id = ${ids[0]!}`;
   for (const each of ids.slice(28, 30)) t.simulator.control.setState(each, 'Completed');
   await t.live(11 * MINUTE, STEP);
-  await t.app.keepOnce();
+  while (await countAftermath(t.database.sql, t.clock.now()));
   const later = await readAftermath(t.database.sql, id);
   expect(later.customers).toEqual({ stuck: 30, paid: 4, paidByAnother: 2, notPaid: 24, open: 0, watched: 0 });
   expect(later.loss).toMatchObject({ came: 36, paid: 12, open: 0 });

@@ -1,15 +1,9 @@
 /** What an incident of stuck purchases came to: who was in it and how each ended, how fast people were, and what was lost beyond usual. */
 
-import { eachCustomer, lossOf, type Member, type MemberOutcome } from '../../domain/incidents/aftermath.ts';
-import {
-  aftermathSentence,
-  aftermathText,
-  billLine,
-  billOf,
-  reckoningText,
-} from '../../domain/incidents/aftermath-words.ts';
-import { levelOf } from '../../domain/incidents/incident.ts';
 import { stateOrNull } from '../../domain/events/make-event.ts';
+import { eachCustomer, lossOf, type Member, type MemberOutcome } from '../../domain/incidents/aftermath.ts';
+import { aftermathSentence, aftermathText, billLine, billOf, reckoningText } from '../../domain/incidents/aftermath-words.ts';
+import { levelOf } from '../../domain/incidents/incident.ts';
 import { namedState, statePlace } from '../../domain/purchases/states.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -29,7 +23,8 @@ export async function readAftermath(sql: Sql, id: string, outcome?: MemberOutcom
   const loss = counted === null ? null : lossOf(counted.counts);
   const states = [...new Set(members.map(({ state }) => state))];
   const { openedAt, endedAt, acknowledgedAt, acknowledgedBy } = incident;
-  const earliest = (of: (each: Member) => Instant): Instant | null => (members.length === 0 ? null : Math.min(...members.map(of)));
+  const earliest = (of: (each: Member) => Instant): Instant | null =>
+    members.length === 0 ? null : Math.min(...members.map(of));
   const times = {
     firstCame: earliest(({ came }) => came),
     firstStuck: earliest(({ stuckAt }) => stuckAt),

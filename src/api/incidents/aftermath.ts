@@ -22,7 +22,9 @@ export function mountAftermath(app: Api, { sql }: ApiDeps): void {
 const RECKONED = { about: z.number(), from: z.number(), to: z.number() };
 const lossSchema = z
   .object({
-    customers: z.object(RECKONED).describe('The expected customers without those who paid, and where that lies with 95 % certainty.'),
+    customers: z
+      .object(RECKONED)
+      .describe('The expected customers without those who paid, and where that lies with 95 % certainty.'),
     money: listOf({ currency: z.string(), ...RECKONED }),
     came: z.int().describe('Customers who came to the states of the incident between the first and the last who got stuck.'),
     expected: z.number().describe('How many of them were expected to pay by the usual share.'),
@@ -36,7 +38,9 @@ const amount = z.string().openapi({ description: 'A decimal number.', example: '
 const aftermathSchema = named('Aftermath', {
   id: z.string(),
   at: timeSchema.describe('When the facts were read: those still open change until all have ended.'),
-  countedAt: timeOrNull.describe('Up to when the loss was counted: within a minute after the end, and again for a week. Null before.'),
+  countedAt: timeOrNull.describe(
+    'Up to when the loss was counted: within a minute after the end, and again for a week. Null before.',
+  ),
   where: z.string(),
   place: z.string(),
   severity: z.enum(['warning', 'critical']),

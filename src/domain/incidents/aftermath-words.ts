@@ -40,18 +40,18 @@ export function billOf(members: readonly Member[]) {
 export type Bill = ReturnType<typeof billOf>;
 
 /** `69 000 SEK and 120 EUR`; empty without amounts. */
-export function sumsText(sums: readonly { readonly amount: string; readonly currency: string }[]): string {
+function sumsText(sums: readonly { readonly amount: string; readonly currency: string }[]): string {
   const all = sums.map(({ amount, currency }) => `${apart(amount)} ${currency}`);
   return all.length < 2 ? (all[0] ?? '') : `${all.slice(0, -1).join(', ')} and ${all.at(-1)}`;
 }
 
 /** The sums of one kind, without those that are zero. */
-export function sumsIn({ money }: Bill, kind: 'stuck' | 'wonBack' | 'notPaid' | 'open') {
+function sumsIn({ money }: Bill, kind: 'stuck' | 'wonBack' | 'notPaid' | 'open') {
   return money.flatMap((each) => (Number(each[kind]) === 0 ? [] : [{ amount: each[kind], currency: each.currency }]));
 }
 
 /** `22 paid late, 18 paid by another purchase, 60 did not pay, 2 are still open`; those that are none are left out. */
-export function endsText({ paid, paidByAnother, notPaid, open }: Bill['customers']): string {
+function endsText({ paid, paidByAnother, notPaid, open }: Bill['customers']): string {
   const parts: [number, string][] = [
     [paid, 'paid late'],
     [paidByAnother, 'paid by another purchase'],
@@ -159,7 +159,9 @@ export function aftermathText(
     '',
     ...(firstCame === null ? [] : [`${clock(firstCame)} first of them came`]),
     `${clock(noticed)} noticed${firstStuck === null ? '' : `, ${after(firstStuck, noticed)} after the first got stuck`}`,
-    acknowledged === null ? 'nobody acknowledged it' : `${clock(acknowledged)} acknowledged, ${after(noticed, acknowledged)} after that`,
+    acknowledged === null
+      ? 'nobody acknowledged it'
+      : `${clock(acknowledged)} acknowledged, ${after(noticed, acknowledged)} after that`,
     ...(ended === null ? [] : [`${clock(ended)} ended`]),
   ].join('\n');
 }

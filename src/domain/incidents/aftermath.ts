@@ -37,7 +37,9 @@ export function eachCustomer(members: readonly Member[]): Member[] {
   const better = (one: Member, other: Member): Member =>
     BEST.indexOf(other.outcome) <= BEST.indexOf(one.outcome) ? { ...other, came: one.came, stuckAt: one.stuckAt } : one;
   const ordered = members.toSorted((a, b) => a.came - b.came);
-  return [...Map.groupBy(ordered, ({ site, customer }) => JSON.stringify([site, customer])).values()].map((own) => own.reduce(better));
+  return [...Map.groupBy(ordered, ({ site, customer }) => JSON.stringify([site, customer])).values()].map((own) =>
+    own.reduce(better),
+  );
 }
 
 /** Adds up decimal numbers digit for digit. */
@@ -182,5 +184,13 @@ function siteLoss({ isComplete, came, usual }: SiteCounts) {
     const variance = part.variance * mean ** 2 + unsure;
     return [{ currency: row.currency, lost: part.lost * mean, variance, open: part.open * mean, most: part.most * mean }];
   });
-  return { whole: lossAmong({ customers, paid, open }), money, came: customers, expected: share * customers, paid, open, usual: known };
+  return {
+    whole: lossAmong({ customers, paid, open }),
+    money,
+    came: customers,
+    expected: share * customers,
+    paid,
+    open,
+    usual: known,
+  };
 }

@@ -13,7 +13,6 @@ import {
 } from '../../../src/domain/incidents/aftermath.ts';
 import { DAY, HOUR } from '../../../src/domain/values/time.ts';
 
-
 const member = (customer: string, came: number, outcome: MemberOutcome, price: string | null = null): Member => ({
   ...{ customer, came, outcome, price, currency: price === null ? null : 'SEK' },
   ...{ site: 'se', state: 6, stuckAt: came + 9, purchaseId: `${customer}-${came}`, reference: null, orderReference: null },
@@ -128,7 +127,10 @@ function simulated(seed: number) {
 test('of 200 simulated incidents, the true loss lies in the interval of nine in ten, and half are off by a tenth at most', () => {
   const all = Array.from({ length: 200 }, (_, seed) => simulated(seed + 1));
   const errors = (of: (each: (typeof all)[number]) => readonly [about: number, truth: number]): number =>
-    all.map((each) => of(each)).map(([about, truth]) => Math.abs(about - truth) / truth).toSorted((a, b) => a - b)[100]!;
+    all
+      .map((each) => of(each))
+      .map(([about, truth]) => Math.abs(about - truth) / truth)
+      .toSorted((a, b) => a - b)[100]!;
   const within = (of: (each: (typeof all)[number]) => readonly [{ from: number; to: number }, truth: number]): number =>
     all.map((each) => of(each)).filter(([{ from, to }, truth]) => from <= truth && truth <= to).length;
   const sek = ({ money }: (typeof all)[number]['loss']) => money.find(({ currency }) => currency === 'SEK')!;

@@ -84,7 +84,10 @@ function endedDraft(incident: StuckIncident): Draft {
       ['Began', moment(beganAt(incident))],
       ['Over', moment(endedAt ?? at)],
       ['Stuck at the worst', customers(peak)],
-      [reopenedAt === null ? 'Got on after all' : 'Got on since it came back', movedOn === null || became !== null ? null : customers(movedOn)],
+      [
+        reopenedAt === null ? 'Got on after all' : 'Got on since it came back',
+        movedOn === null || became !== null ? null : customers(movedOn),
+      ],
       ['Still stuck', count === 0 ? null : `${customers(count)}, who may have left`],
     ],
     paragraphs: [

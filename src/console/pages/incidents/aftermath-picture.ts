@@ -49,7 +49,10 @@ function drawn({ customers, pins, label }: LanesPicture, width: number): Html {
     const words = html`<tspan class="strong">${number(own.length)}</tspan> ${OUTCOME_WORDS[outcome]}`;
     const drawnCustomers =
       customers.length > MOST_DRAWN
-        ? bars(own.map(({ came }) => x(came)), { y, left, right })
+        ? bars(
+            own.map(({ came }) => x(came)),
+            { y, left, right },
+          )
         : own.map(({ came }) => glyph(outcome, x(came), y));
     return html`<path class="c-grid" d="M${left} ${y}H${right}"/><g class="o-${outcome}">${drawnCustomers}</g><text class="t-halo" x="0" y="${isWide ? y + 4 : y - 9}">${words}</text>`;
   };
@@ -63,7 +66,8 @@ function pinOf(
   { at: moment, word }: LanesPicture['pins'][number],
   { at, index, bottom, isWide, right }: { at: number; index: number; bottom: number; isWide: boolean; right: number },
 ): Html {
-  if (!isWide) return html`<path class="c-mark" d="M${at} ${PIN}V${bottom}"/><circle class="c-fill" cx="${at}" cy="${PIN}" r="3"/>`;
+  if (!isWide)
+    return html`<path class="c-mark" d="M${at} ${PIN}V${bottom}"/><circle class="c-fill" cx="${at}" cy="${PIN}" r="3"/>`;
   const y = 12 + index * PIN;
   const isLeft = at > right - 200;
   return html`<path class="c-mark" d="M${at} ${y}V${bottom}"/><circle class="c-fill" cx="${at}" cy="${y}" r="3"/><text class="strong t-halo" x="${at + (isLeft ? -9 : 9)}" y="${y + 4}" text-anchor="${isLeft ? 'end' : 'start'}">${clockTime(moment)} ${word}</text>`;

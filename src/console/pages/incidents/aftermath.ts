@@ -51,7 +51,8 @@ function head({ times, sentence, facts, customers, isComplete }: AftermathBody, 
     ended === null
       ? status('waiting', html`<span>it is still open: these are the figures so far</span>`)
       : status('ok', html`<span>ended ${exactTime(Date.parse(ended))}, lasted ${span(from, ended)}</span>`);
-  const open = customers.watched > 0 ? ` The figures change until the ${counted(customers.watched, 'customer')} still open have ended.` : '';
+  const open =
+    customers.watched > 0 ? ` The figures change until the ${counted(customers.watched, 'customer')} still open have ended.` : '';
   const part = isComplete ? '' : ' More than 5 000 purchases were in it: these are the figures of the first of them.';
   return html`<div class="head">${state}<h1 class="say">${tied(sentence)}</h1><p class="sub">${tied(`${facts}${open}${part}`)}</p>
 <div class="acts"><button class="btn first" type="button" data-copy="as-text">Copy as text</button>${customers.stuck > 0 && html`<a class="btn" href="${path}/aftermath.csv" download>CSV of all ${number(customers.stuck)}</a>`}<a class="btn" href="${path}">The incident</a></div></div>`;
@@ -75,7 +76,13 @@ function bill(body: AftermathBody, ask: Ask): Html {
   const { stuck, paid, paidByAnother, notPaid, open, watched } = customers;
   const rows: BillRow[] = [
     { what: 'Waited beyond the limit', count: stuck, outcomes: [], kind: 'stuck' },
-    { what: 'Won back', small: wonBack(customers), count: paid + paidByAnother, outcomes: ['paid', 'paid_by_another'], kind: 'wonBack' },
+    {
+      what: 'Won back',
+      small: wonBack(customers),
+      count: paid + paidByAnother,
+      outcomes: ['paid', 'paid_by_another'],
+      kind: 'wonBack',
+    },
     { what: 'Not paid', count: notPaid, outcomes: ['not_paid'], kind: 'notPaid' },
     { what: 'Still open', small: openText(open, watched), count: open, outcomes: ['open'], kind: 'open' },
   ];
@@ -86,13 +93,16 @@ function bill(body: AftermathBody, ask: Ask): Html {
     id: 'bill',
     title: 'The bill',
     ...(unpriced > 0 && { note: `${counted(unpriced, 'customer')} without a known amount` }),
-    body: html`<table class="bill cards halves"><thead><tr><th scope="col">What</th><th scope="col" class="num">Customers</th><th scope="col" class="num">Money</th><th scope="col">Of those who waited</th></tr></thead><tbody>${rows.map(rowOf)}${total}</tbody></table>`,
+    body: html`<table class="bill cards"><thead><tr><th scope="col">What</th><th scope="col" class="num">Customers</th><th scope="col" class="num">Money</th><th scope="col">Of those who waited</th></tr></thead><tbody>${rows.map(rowOf)}${total}</tbody></table>`,
     foot: html`<details class="quiet"><summary>How it is reckoned</summary><p class="body">${tied(reckoning)} Customers who saw the broken page and left before they were registered are not known here.</p></details>`,
   });
 }
 
 const wonBack = ({ paid, paidByAnother }: AftermathBody['customers']): string =>
-  [...(paid > 0 ? [`${number(paid)} paid late`] : []), ...(paidByAnother > 0 ? [`${number(paidByAnother)} by another purchase`] : [])].join(', ');
+  [
+    ...(paid > 0 ? [`${number(paid)} paid late`] : []),
+    ...(paidByAnother > 0 ? [`${number(paidByAnother)} by another purchase`] : []),
+  ].join(', ');
 
 function openText(open: number, watched: number): string {
   if (open === 0) return '';
@@ -108,8 +118,11 @@ function share(part: number, kind: BillRow['kind']): Html {
 function lossRow(loss: NonNullable<AftermathBody['loss']>): Html {
   const { customers, money } = loss;
   const usual = !isBeyondUsual(loss);
-  const sums = money.map((each) => html`<span class="line">${tied(`about ${roughly(each.about)} ${each.currency}`)}</span><small>${rangeText(each)}</small>`);
-  return html`<tr class="total"><th scope="row">Lost beyond what is usual<small>${usual ? 'no more were lost than usual' : 'expected by the usual share'}</small></th><td class="num" data-l="customers">about ${number(Math.round(customers.about))}<small>${rangeText(customers)}</small></td><td class="num" data-l="money">${sums}</td><td class="pic"></td></tr>`;
+  const sums = money.map(
+    (each) =>
+      html`<span class="line">${tied(`about ${roughly(each.about)} ${each.currency}`)}</span><small>${tied(rangeText(each))}</small>`,
+  );
+  return html`<tr class="total"><th scope="row">Lost beyond what is usual<small>${usual ? 'no more were lost than usual' : 'expected by the usual share'}</small></th><td class="num" data-l="customers">about ${number(Math.round(customers.about))}<small>${tied(rangeText(customers))}</small></td><td class="num" data-l="money">${sums}</td><td class="pic"></td></tr>`;
 }
 
 const span = (from: string, to: string): string => length(Math.max(Date.parse(to) - Date.parse(from), 0));
@@ -120,7 +133,10 @@ function speed({ times }: AftermathBody): Html {
   const facts: Fact[] = [
     firstCame !== null && ['First came', moment(firstCame)],
     firstStuck !== null && ['First got stuck', moment(firstStuck)],
-    ['Noticed', html`${moment(noticed)}${firstStuck !== null && html`<small>${span(firstStuck, noticed)} after the first got stuck</small>`}`],
+    [
+      'Noticed',
+      html`${moment(noticed)}${firstStuck !== null && html`<small>${span(firstStuck, noticed)} after the first got stuck</small>`}`,
+    ],
     [
       'Acknowledged',
       acknowledged === null
@@ -145,7 +161,12 @@ function lanes({ data, times, facts }: AftermathBody): Html {
     label: `Each customer who got stuck, by when they came. ${facts}`,
   });
   const note = 'each customer who got stuck, by when they came';
-  return panel({ id: 'lanes', title: 'From the first customer to the end', note, body: html`<figure class="fig body">${picture}</figure>` });
+  return panel({
+    id: 'lanes',
+    title: 'From the first customer to the end',
+    note,
+    body: html`<figure class="fig body">${picture}</figure>`,
+  });
 }
 
 function everybody({ data, customers }: AftermathBody, ask: Ask): Html {
@@ -186,14 +207,17 @@ function row(customer: AftermathBody['data'][number], { ask, isOneSite }: { ask:
     purchaseId === null
       ? html`<span class="mute">deleted since</span>`
       : html`<a class="ord" href="${ask.base}${purchasePath({ site, purchaseId })}"><bdi class="few-lines" title="${order ?? purchaseId}">${order ?? purchaseId}</bdi></a>`;
-  const amount = price === null ? html`<span class="mute">not known</span>` : html`<b>${tied(`${apart(price)} ${currency ?? ''}`)}</b>`;
+  const amount =
+    price === null ? html`<span class="mute">not known</span>` : html`<b>${tied(`${apart(price)} ${currency ?? ''}`)}</b>`;
   return html`<tr><th scope="row">${name}${!isOneSite && html`<small><bdi>${site}</bdi></small>`}</th><td class="num end">${amount}</td><td class="num end" data-l="came">${moment(came)}</td><td class="full">${became(customer, ask)}</td></tr>`;
 }
 
 function became({ outcome, endState, endedAt, isWatched }: AftermathBody['data'][number], { now }: Ask): Html {
   const at = endedAt === null ? NOTHING : html` ${when(endedAt, now)}`;
-  if (outcome === 'not_paid') return status('final', html`<span>not paid${endState !== null && `: ${endState.name}`}${at}</span>`);
-  if (outcome === 'open') return status('waiting', html`<span>${isWatched ? 'still open' : 'not known: not watched any more'}</span>`);
+  if (outcome === 'not_paid')
+    return status('final', html`<span>not paid${endState !== null && `: ${endState.name}`}${at}</span>`);
+  if (outcome === 'open')
+    return status('waiting', html`<span>${isWatched ? 'still open' : 'not known: not watched any more'}</span>`);
   return status('ok', html`<span>${OUTCOME_WORDS[outcome]}${at}</span>`, 'paid');
 }
 
@@ -207,7 +231,11 @@ function asText(body: AftermathBody): Html {
     acknowledged: instant(acknowledged),
     ended: instant(ended),
   };
-  const writes = { clock: (at: number) => clockTime(at).slice(0, 5), day: (at: number) => exactTime(at).slice(0, 10), zone: zoneName() };
+  const writes = {
+    clock: (at: number) => clockTime(at).slice(0, 5),
+    day: (at: number) => exactTime(at).slice(0, 10),
+    zone: zoneName(),
+  };
   return panel({
     id: 'text',
     title: 'As text',
