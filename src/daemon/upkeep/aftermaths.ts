@@ -6,7 +6,7 @@ import type { Queries } from '../../postgres/connection/database.ts';
 import { cameBetween, nextToCount, otherTimes, placesToCount, saveCounts } from '../../postgres/trends/aftermaths.ts';
 
 /** Purchases that are looked at for the time of the incident; where more were registered, nothing is reckoned. */
-const MOST = 20_000;
+const MOST = 10_000;
 /** Purchases that are looked at for each of the days before: enough to know their share. */
 const MOST_A_DAY = 1_000;
 

@@ -27,7 +27,8 @@ export const nextToCount = (sql: Queries, now: Instant) =>
 /** The sites of an incident, each with the states and the time in which its members came. */
 export const placesToCount = (sql: Queries, incident: string) => sql<Pick<SiteCounts, 'site' | 'states' | 'from' | 'until'>[]>`
     select m.site, array_agg(distinct m.state) as states, min(m.came) as "from", max(m.came) as until
-    from (${incidentTree(sql, incident)}) i join purchase_watch_internal.incident_members m on m.incident = i.id group by 1 order by 1`;
+    from purchase_watch_internal.incident_members m
+    where m.incident = any(array(${incidentTree(sql, incident)})) group by 1 order by 1`;
 
 /** When other incidents of stuck purchases were in some states of a site: such days are not usual. */
 export const otherTimes = (

@@ -43,8 +43,8 @@ const MOST_MEMBERS = 5_000;
 export async function membersOf(sql: Queries, incident: string): Promise<{ members: Member[]; isComplete: boolean }> {
   const rows = await sql<Member[]>`
     with member as materialized (
-      select m.* from (${incidentTree(sql, incident)}) i
-      join purchase_watch_internal.incident_members m on m.incident = i.id order by m.came, m.id limit ${MOST_MEMBERS + 1})
+      select m.* from purchase_watch_internal.incident_members m
+      where m.incident = any(array(${incidentTree(sql, incident)})) order by m.came, m.id limit ${MOST_MEMBERS + 1})
     select m.customer::text as customer, m.site, m.state, m.came, m.stuck_at, p.purchase_id, p.reference,
       purchase_watch_internal.stored_text(d.fields, 'OrderReference') as order_reference,
       case when p.id is null then m.amount else purchase_watch_internal.stored_number(d.fields, 'Price') end::text as price,
@@ -63,10 +63,11 @@ export async function membersOf(sql: Queries, incident: string): Promise<{ membe
         when p.state = any(${FINAL_STATES}::integer[]) then p.state_since end as ended_at,
       coalesce(p.status in ('watching', 'unreadable'), false) as is_watched
     from member m
-    left join purchase_watch.purchases p on p.id = m.purchase
-    left join purchase_watch_internal.purchase_details d on d.purchase = p.id
+    -- One row after the other by its key, whatever the planner thinks of their number.
+    left join lateral (select * from purchase_watch.purchases where id = m.purchase limit 1) p on true
+    left join lateral (select fields from purchase_watch_internal.purchase_details where purchase = p.id limit 1) d on true
     left join lateral (
-      select case when p.state = any(${PAID_STATES}::integer[]) then null else ${paidByAnotherAt(sql)} end as at) a on p.id is not null
+      select case when p.state = any(${PAID_STATES}::integer[]) then null else ${paidByAnotherAt(sql)} end as at offset 0) a on true
     order by m.came, m.id`;
   return { members: rows.slice(0, MOST_MEMBERS), isComplete: rows.length <= MOST_MEMBERS };
 }
