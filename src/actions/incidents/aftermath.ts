@@ -1,10 +1,10 @@
-/** What an incident of stuck purchases came to: who was in it and how each ended, how fast people were, and what was lost beyond usual. */
+/** The aftermath of an incident of stuck purchases: its customers and their ends, how fast people were, and the loss beyond usual. */
 
 import { stateOrNull } from '../../domain/events/make-event.ts';
-import { eachCustomer, lossOf, type Member, type MemberOutcome } from '../../domain/incidents/aftermath.ts';
-import { aftermathSentence, aftermathText, billLine, billOf, reckoningText } from '../../domain/incidents/aftermath-words.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { namedState, statePlace } from '../../domain/purchases/states.ts';
+import { eachCustomer, lossOf, type Member, type MemberOutcome } from '../../domain/trends/aftermath.ts';
+import { aftermathSentence, aftermathText, billLine, billOf, reckoningText } from '../../domain/trends/aftermath-words.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
@@ -14,7 +14,7 @@ import { csvLine } from '../csv.ts';
 import { requireIncident } from './incidents.ts';
 import { placeOf } from './words.ts';
 
-/** Reads an aftermath; of incidents that are not about stuck purchases nobody was in it. `outcome` chooses the customers that are listed. Throws Refused. */
+/** Reads an aftermath; an incident of another kind has no customers. `outcome` chooses the customers that are listed. Throws Refused. */
 export async function readAftermath(sql: Sql, id: string, outcome?: MemberOutcome) {
   const incident = await requireIncident(sql, id);
   const [{ members, isComplete }, counted, now] = await Promise.all([membersOf(sql, id), readCounts(sql, id), databaseNow(sql)]);

@@ -1,7 +1,7 @@
-/** What an incident of stuck purchases came to: for the morning after. */
+/** The aftermath of an incident of stuck purchases, as JSON and as CSV. */
 import { z } from '@hono/zod-openapi';
 import { aftermathCsv, readAftermath } from '../../actions/incidents/aftermath.ts';
-import { MEMBER_OUTCOMES } from '../../domain/incidents/aftermath.ts';
+import { MEMBER_OUTCOMES } from '../../domain/trends/aftermath.ts';
 import { listOf, named, orNull, textOrNull, wordParameter } from '../http/fields.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { stateOrNull, stateSchema, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';

@@ -1,6 +1,6 @@
 /** Counts, for ended incidents of stuck purchases, how many came and paid, beside the same hours of the days before. */
 
-import { type SiteCounts, usualTimes } from '../../domain/incidents/aftermath.ts';
+import { type SiteCounts, usualTimes } from '../../domain/trends/aftermath.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { cameBetween, nextToCount, otherTimes, placesToCount, saveCounts } from '../../postgres/trends/aftermaths.ts';

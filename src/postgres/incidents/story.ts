@@ -1,7 +1,7 @@
 /** Everything that a message about stuck purchases reads. */
 
-import { billLine, billOf } from '../../domain/incidents/aftermath-words.ts';
 import type { Incident } from '../../domain/incidents/incident.ts';
+import { billLine, billOf } from '../../domain/trends/aftermath-words.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { causeEvidence, earlierAnswer } from '../stays/evidence.ts';

@@ -1,7 +1,7 @@
 /** How many customers came to the states of an ended incident and paid, beside the days before: counted by upkeep, and kept. */
 
-import type { Came, SiteCounts } from '../../domain/incidents/aftermath.ts';
 import { PAID_STATES } from '../../domain/purchases/outcome.ts';
+import type { Came, SiteCounts } from '../../domain/trends/aftermath.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { DAY, MINUTE } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';

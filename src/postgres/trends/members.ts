@@ -1,13 +1,12 @@
 /** The customers who were stuck in incidents: kept when a poll finds them stuck, and put to the incident when the judge writes it. */
 
-import type { Member } from '../../domain/incidents/aftermath.ts';
 import type { Incident } from '../../domain/incidents/incident.ts';
 import { isLeaf } from '../../domain/incidents/incident-tree.ts';
-import { PAID_STATES } from '../../domain/purchases/outcome.ts';
+import { FINAL_STATES, PAID_STATES } from '../../domain/purchases/outcome.ts';
+import type { Member } from '../../domain/trends/aftermath.ts';
 import { columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { paidByAnotherAt } from '../stays/evidence.ts';
-import { FINAL_STATES } from './outcomes.ts';
 
 /**
  * The part of the judge's statement that puts stays to the incident of their place: those of customers who came since the trouble

@@ -1,5 +1,5 @@
 /** Each customer of an incident by when they came, a lane for each end; above them when people noticed, looked and were done. */
-import { MEMBER_OUTCOMES, type MemberOutcome } from '../../../domain/incidents/aftermath.ts';
+import { MEMBER_OUTCOMES, type MemberOutcome } from '../../../domain/trends/aftermath.ts';
 import type { Instant } from '../../../domain/values/time.ts';
 import { type Html, html, number } from '../../frame/html.ts';
 import { clockTime } from '../../parts/time.ts';

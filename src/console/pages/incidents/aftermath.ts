@@ -1,8 +1,8 @@
-/** What an incident came to: the bill, how fast it went, every customer, and the story as text to forward. */
+/** The aftermath of an incident: the bill, how fast it went, every customer, and the story as text to forward. */
 import type { AftermathBody } from '../../../api/incidents/aftermath.ts';
 import type { IncidentDetailsBody } from '../../../api/incidents/fields.ts';
-import { MEMBER_OUTCOMES, type MemberOutcome } from '../../../domain/incidents/aftermath.ts';
-import { aftermathText, isBeyondUsual, rangeText, roughly } from '../../../domain/incidents/aftermath-words.ts';
+import { MEMBER_OUTCOMES, type MemberOutcome } from '../../../domain/trends/aftermath.ts';
+import { aftermathText, isBeyondUsual, rangeText, roughly } from '../../../domain/trends/aftermath-words.ts';
 import { apart, counted } from '../../../domain/values/counts.ts';
 import { queryOf } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';

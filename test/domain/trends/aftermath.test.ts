@@ -10,7 +10,7 @@ import {
   type SiteCounts,
   sumOf,
   usualTimes,
-} from '../../../src/domain/incidents/aftermath.ts';
+} from '../../../src/domain/trends/aftermath.ts';
 import { DAY, HOUR } from '../../../src/domain/values/time.ts';
 
 const member = (customer: string, came: number, outcome: MemberOutcome, price: string | null = null): Member => ({

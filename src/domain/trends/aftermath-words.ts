@@ -1,4 +1,4 @@
-/** What an incident of stuck purchases came to, added up and in sentences. Pure. */
+/** The aftermath of an incident of stuck purchases, added up and in sentences. Pure. */
 
 import { apart, counted, grouped } from '../values/counts.ts';
 import { humanDuration } from '../values/duration.ts';
@@ -61,7 +61,7 @@ function endsText({ paid, paidByAnother, notPaid, open }: Bill['customers']): st
   return parts.flatMap(([count, words]) => (count === 0 ? [] : [`${grouped(count)} ${words}`])).join(', ');
 }
 
-/** The facts in one line; empty when nobody is known to have been stuck. */
+/** The facts in one line; empty without customers. */
 export function billLine(bill: Bill): string {
   const { stuck } = bill.customers;
   if (stuck === 0) return '';
