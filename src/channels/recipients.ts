@@ -1,7 +1,7 @@
 /** Who the settings name, as the store knows them, and how each is opened. */
 
 import { createHash } from 'node:crypto';
-import { channelSetting, channelSubscriber } from '../config/channels.ts';
+import { channelAddress, channelSetting, channelSubscriber } from '../config/channels.ts';
 import { PEOPLE_KINDS } from '../config/kinds/people-kinds.ts';
 import type { ChannelSettings, Settings, SubscriberSettings } from '../config/settings.ts';
 import type { Secrets } from '../runtime/secrets/secrets.ts';
@@ -23,8 +23,9 @@ export function configuredSubscribers(settings: Settings, secrets: Secrets | nul
 
 /** A channel for people. Which incidents it gets is chosen when their events are written; it gets no other events. */
 function channelForPeople(channel: ChannelSettings, settings: Settings): ConfiguredSubscriber {
-  const { kind, sites, webhookUrl } = channel;
-  const addressHash = hash('secret' in channel ? `${webhookUrl} ${channel.secret}` : webhookUrl);
+  const { kind, sites } = channel;
+  const address = channelAddress(channel);
+  const addressHash = hash('secret' in channel ? `${address} ${channel.secret}` : address);
   const { audience, open } = peopleKind(kind);
   const name = channelSubscriber(channel);
   const setting = channelSetting(settings, channel);

@@ -7,6 +7,7 @@ import { alertmanagerKind } from './alertmanager/kind.ts';
 import { alertsKind } from './alerts/kind.ts';
 import { createNatsChannel } from './brokers/nats.ts';
 import { createRabbitChannel } from './brokers/rabbitmq.ts';
+import { emailKind } from './email/kind.ts';
 import type { Channel } from './outgoing/channel.ts';
 import type { Opened, PeopleKindOf, SystemsKind } from './outgoing/channel-kind.ts';
 import { foreverKeys } from './outgoing/sealed.ts';
@@ -34,6 +35,7 @@ const CHANNELS: SystemKinds & PeopleKinds = {
   },
   slack: slackKind,
   teams: teamsKind,
+  email: emailKind,
   alerts: alertsKind,
   alertmanager: alertmanagerKind,
 };

@@ -49,6 +49,7 @@ export const COMMAND_GROUPS = [
       () => import('./look/plan.ts'),
     ],
     ['audit [options]', 'prove that every change was announced to everybody who wants it', () => import('./look/audit.ts')],
+    ['mcp [options]', 'answer an assistant that speaks the Model Context Protocol', () => import('./mcp/mcp.ts')],
     ['actions|action [options]', 'show what was changed, by whom and from where', () => import('./look/actions.ts')],
   ]),
   under('Alert people:', [

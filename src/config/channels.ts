@@ -46,7 +46,17 @@ export function channelCeilings({ channels }: ChannelsOf): ReadonlyMap<string, n
 export function channelSetting({ origins }: Pick<Settings, 'origins'>, { kind, name }: Named): string {
   const { variable } = PEOPLE_KINDS[kind];
   const isVariable = variable !== null && name === DEFAULT_CHANNEL && origins.has(variable);
-  return isVariable ? variable : `${kind}.channels.${name}.webhookUrl`;
+  return isVariable ? variable : addressSetting({ kind, name });
+}
+
+/** The path of a channel's address in the file. */
+export function addressSetting({ kind, name }: Named): string {
+  return `${kind}.channels.${name}.${PEOPLE_KINDS[kind].address ?? 'webhookUrl'}`;
+}
+
+/** Where a channel's messages go, as a text: a secret. A mail server alone says nothing of who gets them. */
+export function channelAddress(channel: ChannelSettings): string {
+  return channel.kind === 'email' ? `${channel.webhookUrl} ${channel.to.toSorted().join()}` : channel.webhookUrl;
 }
 
 /** Settings of all channels, from the section `slack` and from the variable of the dead man's switch. */
@@ -82,10 +92,12 @@ export function channelSettings(
         const { isLimited, showsPresent = false } = PEOPLE_KINDS[kind];
         // For some kinds the file has no such settings.
         const own: Partial<FileSettings['slack']['channels'][string]> = each;
+        const { smtpUrl, ...rest } = { smtpUrl: own.webhookUrl, ...each };
         return {
           kind,
           name,
-          ...each,
+          ...rest,
+          webhookUrl: smtpUrl,
           sites: each.sites ?? null,
           stuck: showsPresent ? 'incidents' : (own.stuck ?? stuck),
           paidTwice: !showsPresent && (own.paidTwice ?? paidTwice),
@@ -102,14 +114,16 @@ function rank(name: string): number {
 
 /** Problems between channels, or between channels and sites. */
 export function channelProblems(channels: readonly ChannelSettings[], siteNames: readonly string[]): string[] {
-  return channels.flatMap(({ kind, name, webhookUrl, sites }, place) => {
+  return channels.flatMap((channel, place) => {
+    const { kind, name, sites } = channel;
     const at = `${kind}.channels.${name}`;
-    const twin = channels.slice(0, place).find((other) => other.webhookUrl === webhookUrl);
+    const isTwin = (other: ChannelSettings): boolean => channelAddress(other) === channelAddress(channel);
+    const twin = channels.slice(0, place).find(isTwin);
     return [
       ...(twin === undefined
         ? []
         : [
-            `${at}.webhookUrl: is the address (not shown) of channel ${twin.name}, too, which would get everything twice; make another incoming webhook, or join the two`,
+            `${addressSetting(channel)}: is the address (not shown) of channel ${twin.name}, too, which would get everything twice; give this one another address, or join the two`,
           ]),
       ...(sites?.length === 0
         ? [`${at}.sites: is empty, so the channel would get nothing; name sites, or leave it out for all`]

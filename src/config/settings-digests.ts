@@ -9,7 +9,7 @@ import type { Settings } from './settings.ts';
 const GROUPS = {
   sites: ['sites'],
   polling: ['polling', 'states'],
-  alerts: ['slack', 'teams', 'alerts', 'alertmanager'],
+  alerts: ['slack', 'teams', 'email', 'alerts', 'alertmanager'],
   receivers: ['subscribers', 'webhooks', 'SECRETS_KEY'],
 } as const;
 

@@ -78,7 +78,7 @@ export interface Settings {
 /** Settings of every channel for people. */
 interface NamedChannel {
   readonly name: string;
-  /** A secret. */
+  /** A secret; of e-mail, its `smtpUrl`. */
   readonly webhookUrl: string;
   /** Null: all, and alerts that are of no site. */
   readonly sites: readonly string[] | null;
@@ -96,6 +96,7 @@ interface NamedChannel {
 interface OwnOfKind {
   readonly slack: unknown;
   readonly teams: unknown;
+  readonly email: { readonly from: string; readonly to: readonly string[] };
   readonly alertmanager: unknown;
   readonly alerts: { readonly secret: string; readonly oldSecrets: readonly string[] };
 }

@@ -1,10 +1,10 @@
 /** The way to each address: a setting of its own says it, or the environment as curl and Node read it. */
 
 import { DIRECT, type Way } from '../domain/values/way.ts';
-import { channelTitle } from './channels.ts';
+import { addressSetting, channelTitle } from './channels.ts';
 import { isListed, readAddressRange } from './kinds/address-range.ts';
 import { proxy } from './kinds/kinds.ts';
-import type { EnvironmentProxies, Settings } from './settings.ts';
+import type { ChannelSettings, EnvironmentProxies, Settings } from './settings.ts';
 import type { Environment } from './sources/environment.ts';
 
 type Known = Pick<Settings, 'proxies' | 'origins'>;
@@ -97,6 +97,15 @@ export function wayToWebhook(address: string, allowed: readonly string[], settin
   return isListed(host, port, ranges) ? { proxy: null, by: 'an allowed address' } : way;
 }
 
+/** The way to a channel for people. */
+export function wayToChannel(
+  { kind, webhookUrl }: Pick<ChannelSettings, 'kind' | 'webhookUrl'>,
+  settings: Known & Pick<Settings, 'webhooks'>,
+): Way {
+  if (kind === 'email') return DIRECT;
+  return kind === 'alerts' ? wayToWebhook(webhookUrl, settings.webhooks.allowAddresses, settings) : wayTo(webhookUrl, settings);
+}
+
 function placeOf(address: string) {
   const { protocol, hostname, port } = new URL(address);
   const host = hostname.replace(/^\[|\]$|\.$/g, '');
@@ -110,7 +119,7 @@ export type NamedAddress = ReturnType<typeof namedAddresses>[number];
 
 /**
  * The addresses that the settings name: of sites, receivers, channels for people and the dead man's switch, each with where it is set and the
- * way to it. `about` is `site se`, `receiver shop` or `slack`. Brokers use no proxy.
+ * way to it. `about` is `site se`, `receiver shop` or `slack`. Brokers and mail servers use no proxy.
  */
 export function namedAddresses(settings: Known & Pick<Settings, 'sites' | 'subscribers' | 'channels' | 'slack' | 'webhooks'>) {
   const { sites, subscribers, channels, slack, webhooks } = settings;
@@ -122,9 +131,8 @@ export function namedAddresses(settings: Known & Pick<Settings, 'sites' | 'subsc
       named(`receiver ${name}`, `subscribers.${name}.url`, url, kind === 'webhook' ? toWebhook(url) : DIRECT),
     ),
     ...channels.map((channel) => {
-      const { kind, name, webhookUrl } = channel;
-      const way = kind === 'alerts' ? toWebhook(webhookUrl) : wayTo(webhookUrl, settings);
-      return named(channelTitle(channel), `${kind}.channels.${name}.webhookUrl`, webhookUrl, way);
+      const { webhookUrl } = channel;
+      return named(channelTitle(channel), addressSetting(channel), webhookUrl, wayToChannel(channel, settings));
     }),
     ...(slack.deadMansSwitch === null
       ? []

@@ -180,6 +180,37 @@ test('orders paid twice alert a channel unless the section or the channel says o
   expect(tried(settings, {}).channels.map(({ paidTwice }) => paidTwice)).toEqual([false, false, true]);
 });
 
+test('a channel of e-mail has a server, a sender and recipients; two may share a server', () => {
+  const mail = (to: string, more = ''): string =>
+    `${SITES}email: { channels: { office: { smtpUrl: "${'$'}{MAIL}", from: watch@example.com, to: [a@example.com] }, lead: { smtpUrl: "${'$'}{MAIL}", from: watch@example.com, to: ${to}${more} } } }\n`;
+  const MAIL = 'smtps://shop%40example.com:a-secret-password@smtp.example.com';
+  const settings = loadFile(mail('[b@example.com]'), { MAIL });
+  expect(settings.channels).toEqual([
+    expect.objectContaining({
+      kind: 'email',
+      name: 'office',
+      webhookUrl: MAIL,
+      from: 'watch@example.com',
+      to: ['a@example.com'],
+    }),
+    expect.objectContaining({ kind: 'email', name: 'lead', to: ['b@example.com'] }),
+  ]);
+  expect(JSON.stringify(describeSettings(settings))).not.toContain('a-secret-password');
+  expect(problemsOf(() => loadFile(mail('[a@example.com]'), { MAIL }))).toEqual([
+    expect.stringMatching(/^email\.channels\.lead\.smtpUrl: is the address \(not shown\) of channel office, too/),
+  ]);
+  for (const [to, url] of [
+    ['["not one"]', MAIL],
+    ['[]', MAIL],
+    ['[b@example.com]', 'smtp.example.com'],
+    ['[b@example.com]', 'smtps://user@host'],
+  ])
+    expect(
+      problemsOf(() => loadFile(mail(to!), { MAIL: url! })),
+      `${to} ${url}`,
+    ).not.toEqual([]);
+});
+
 test('channels of Teams stand beside those of Slack, and have what they do not say from the section of Slack', () => {
   const teams = `${SITES}slack: { maxPerHour: 12, stuck: each }\nteams: { channels: { ops: { webhookUrl: "${URL_B}", sites: [se] } } }\n`;
   const settings = loadFile(teams, { SLACK_WEBHOOK_URL: URL_A });

@@ -52,6 +52,7 @@ describe('the published schema', () => {
       'polling',
       'slack',
       'teams',
+      'email',
       'alerts',
       'alertmanager',
       'subscribers',

@@ -57,6 +57,7 @@ const ANSWERS: Readonly<Record<string, readonly string[]>> = {
   'traces.html#traces': ['OTEL_EXPORTER_OTLP_ENDPOINT'],
   '#failover-of-the-database': ['primary', 'DATABASE_URL'],
   '#memory': ['--max-old-space-size', 'heap'],
+  'mcp.html#set-it-up': ['purchase-watch mcp', 'API_READ_KEY'],
 };
 
 const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-words-'));

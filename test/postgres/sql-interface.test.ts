@@ -31,6 +31,10 @@ const VIEWS: Readonly<Record<string, string>> = {
   stays: `purchase_id text, site text, sequence integer, state integer, state_name text, entered_at timestamp with time zone,
     left_at timestamp with time zone, to_state integer, to_name text, seconds double precision, stuck_at timestamp with time zone,
     is_waiting boolean`,
+  outcomes: `purchase_id text, site text, hour timestamp with time zone, outcome text, last_state integer, last_state_name text,
+    was_stuck boolean, method text, country text, currency text, amount numeric`,
+  outcome_hours: `site text, hour timestamp with time zone, outcome text, last_state integer, last_state_name text,
+    was_stuck boolean, method text, country text, currency text, purchases bigint, amount numeric`,
   event_log: `event_id text, type text, site text, purchase_id text, sequence integer, created_at timestamp with time zone, body text`,
   delivery_log: `event_id text, type text, site text, purchase_id text, sequence integer, subscriber text, status text,
     attempts integer, due_at timestamp with time zone, settled_at timestamp with time zone, last_error text,
@@ -53,7 +57,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await sql`truncate purchase_watch.purchases, purchase_watch_internal.nudges, purchase_watch_internal.events, purchase_watch_internal.subscribers cascade`;
+  await sql`truncate purchase_watch.purchases, purchase_watch_internal.nudges, purchase_watch_internal.events, purchase_watch_internal.subscribers, purchase_watch_internal.outcome_hours cascade`;
   await syncSites(sql, ['default', 'se']);
 });
 
@@ -159,7 +163,7 @@ describe('views', () => {
     }
   });
 
-  test('find a purchase by its ID alone, and an event by its own, without reading the others', async () => {
+  test('find a purchase by its ID alone, an event by its own, and counts by their hour, without reading the others', async () => {
     await sql`insert into purchase_watch.purchases (purchase_id, site) select 'p-' || i, (array['default', 'se'])[1 + i % 2] from generate_series(1, 5000) i`;
     await sql`update purchase_watch.purchases set state = 6, state_since = now(), stuck_since = now()`;
     await sql`insert into purchase_watch_internal.purchase_details select id, '{"Price": 1}' from purchase_watch.purchases`;
@@ -175,10 +179,21 @@ describe('views', () => {
     await sql.unsafe(
       'analyze purchase_watch_internal.events, purchase_watch_internal.deliveries, purchase_watch_internal.subscribers',
     );
+    await sql`insert into purchase_watch_internal.outcome_hours (hour, customers, amount, was_stuck, outcome, site)
+      select now() - i * interval '1 hour', 1, 0, false, 'paid', s from generate_series(1, 5000) i, unnest(array['default', 'se']) s`;
+    await sql.unsafe('analyze purchase_watch_internal.outcome_hours');
     const questions = [
-      ...['current_purchases', 'stuck_purchases', 'transitions', 'stays', 'event_log', 'delivery_log', 'registrations'].map(
-        (view) => [view, "purchase_id = 'p-77'"] as const,
-      ),
+      ['outcome_hours', "hour >= now() - interval '1 day'"] as const,
+      ...[
+        'current_purchases',
+        'stuck_purchases',
+        'transitions',
+        'stays',
+        'outcomes',
+        'event_log',
+        'delivery_log',
+        'registrations',
+      ].map((view) => [view, "purchase_id = 'p-77'"] as const),
       ...['event_log', 'delivery_log'].map((view) => [view, "event_id = 'evt_77'"] as const),
     ];
     for (const [view, condition] of questions) {
@@ -536,8 +551,10 @@ describe('a program that logs in as a member', () => {
       }
       const guarded = await t.sql`
         select relname as view from pg_class where relnamespace = 'purchase_watch'::regnamespace and 'security_barrier=true' = any(reloptions)`;
-      // What these hide, somebody who reads them must not see. The others hide no row: their conditions always hold.
+      // What these hide, somebody who reads them must not see. The others hide no row, because their conditions always hold, or
+      // hide rows of outcomes that say nothing: of purchases that are watched again, and of none.
       const openly = ['current_purchases', 'transitions', 'stays', 'delivery_log', 'site_status', 'purchase_totals'];
+      openly.push('outcomes', 'outcome_hours');
       expect([...guarded.map(({ view }) => view as string), ...openly].sort()).toEqual(Object.keys(VIEWS).sort());
     } finally {
       await reader.end();

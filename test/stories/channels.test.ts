@@ -4,6 +4,7 @@ import { createApp } from '../../src/app.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { SLACK_ANSWERS, startSlackStandIn } from '../support/slack-stand-in.ts';
+import { startSmtpServer } from '../support/smtp-stand-in.ts';
 import { startTeamsStandIn } from '../support/teams-stand-in.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -45,6 +46,41 @@ test('a channel that is gone is told in the others and in the log, and not in it
     expect.objectContaining({ level: 'error', subscriber: '@slack-ops' }),
   );
   expect(t.log.join('')).not.toContain('a-secret-path');
+});
+
+test('an incident and its end come by e-mail, each once, under one id an event', async () => {
+  const smtp = await startSmtpServer();
+  const t = await startTestApp({
+    change: (settings) => {
+      const [first] = settings.channels;
+      const office = {
+        ...first!,
+        kind: 'email',
+        name: 'office',
+        webhookUrl: smtp.url,
+        from: 'watch@example.com',
+        to: ['shop@example.com'],
+      } as const;
+      settings.channels = [first!, office];
+    },
+  });
+  onTestFinished(async () => {
+    await t.stop();
+    await smtp.stop();
+  });
+  t.receiver.respond(DOWN);
+  await t.watch({ script: [{ state: 'New' }] });
+  await t.app.pollOnce();
+  for (let step = 0; step < 4; step++) {
+    await t.app.deliverOnce();
+    t.clock.advance('31s');
+    await t.app.judgeOnce();
+  }
+  expect(smtp.received.map(({ to, headers }) => ({ to, subject: /Subject: (.*)/.exec(headers)?.[1] }))).toEqual([
+    { to: ['shop@example.com'], subject: expect.stringContaining('=?UTF-8?') },
+  ]);
+  expect(smtp.received[0]!.text).toContain('default was switched off');
+  expect(t.log.join('')).not.toContain('secret-of-mail');
 });
 
 test('Teams is told what Slack is told, and each hears when the other one is gone', async () => {

@@ -51,4 +51,5 @@ export const WORDS: Readonly<Record<string, string>> = {
   'traces.html#traces': 'opentelemetry, otel, otlp, tracing, jaeger, tempo',
   '#failover-of-the-database': 'standby, primary',
   '#memory': 'oom, out of memory, memory leak',
+  'mcp.html#set-it-up': 'mcp, model context protocol, assistant, llm, chatbot',
 };

@@ -1,4 +1,4 @@
-/** What the four dashboards show: a row a question, a panel an answer. `$rate` stands for Grafana's interval for rates. */
+/** What the five dashboards show: a row a question, a panel an answer. `$rate` stands for Grafana's interval for rates. */
 
 export interface Query {
   readonly expr: string;
@@ -268,4 +268,49 @@ const PEOPLE: DashboardSpec = {
   },
 };
 
-export const DASHBOARDS: readonly DashboardSpec[] = [FLEET, POLLING, DELIVERIES, PEOPLE];
+/** Each customer once, however many daemons were asked and however many purchases the customer began. */
+const ended = (by: string, outcomes: string, when = ''): string =>
+  `sum by (${by}) (max by (site, state, outcome) (purchase_watch_checkouts_ended{outcome=~"${outcomes}"}${when}))`;
+const sharePaid = (when = ''): string => `${ended('site', 'paid', when)} / ${ended('site', 'paid|not_paid|open', when)}`;
+const amounts = (outcomes: string): string =>
+  `sum by (site, currency) (max by (site, currency, outcome) (purchase_watch_checkouts_ended_amount{outcome=~"${outcomes}"}))`;
+
+const CHECKOUTS: DashboardSpec = {
+  uid: 'purchase-watch-checkouts',
+  title: 'purchase-watch: how checkouts ended',
+  rows: {
+    'Do customers pay?': [
+      over(
+        'Share paid',
+        'Of the customers whose checkout ended in 24 whole hours, beside those of a week before; few customers say little.',
+        'percentunit',
+        { expr: sharePaid(), legend: '{{site}}', mayBeEmpty: true },
+        { expr: sharePaid(' offset 7d'), legend: '{{site}} a week before', mayBeEmpty: true },
+      ),
+      over('Customers', 'Whose checkout ended in 24 whole hours.', 'short', {
+        expr: ended('site', 'paid|not_paid|open'),
+        legend: '{{site}}',
+        mayBeEmpty: true,
+      }),
+    ],
+    'Where are they lost?': [
+      over('Not paid, or open', 'By the state in which they waited last.', 'short', {
+        expr: ended('site, state', 'not_paid|open'),
+        legend: '{{site}} {{state}}',
+        mayBeEmpty: true,
+      }),
+      over('Money not paid, or open', 'In each currency, of purchases whose price is stored.', 'short', {
+        expr: amounts('not_paid|open'),
+        legend: '{{site}} {{currency}}',
+        mayBeEmpty: true,
+      }),
+      over('Money paid', 'In each currency, of purchases whose price is stored.', 'short', {
+        expr: amounts('paid'),
+        legend: '{{site}} {{currency}}',
+        mayBeEmpty: true,
+      }),
+    ],
+  },
+};
+
+export const DASHBOARDS: readonly DashboardSpec[] = [FLEET, POLLING, DELIVERIES, PEOPLE, CHECKOUTS];

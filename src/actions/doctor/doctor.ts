@@ -9,7 +9,7 @@ import { loadSettings } from '../../config/load-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import { isOpenToOthers } from '../../config/sources/plain-file.ts';
 import { ENCRYPTION_ADVICE, unencrypted } from '../../config/unencrypted.ts';
-import { wayTo, wayToSite } from '../../config/ways.ts';
+import { wayToChannel, wayToSite } from '../../config/ways.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { describeConnectionError } from '../../postgres/address/database-url.ts';
@@ -103,7 +103,7 @@ async function* examineSettings(settings: Settings, { migrations, site, quiet, a
     run('receivers', receivers, DATABASE_WITHIN + settings.webhooks.timeout + MARGIN);
     for (const channel of quiet ? [] : settings.channels) {
       const { ping } = peopleKind(channel.kind);
-      const asked = { channel, ping, setting: channelSetting(settings, channel), way: wayTo(channel.webhookUrl, settings) };
+      const asked = { channel, ping, setting: channelSetting(settings, channel), way: wayToChannel(channel, settings) };
       run(channelTitle(channel), (report) => checkChannel(report, asked), (ping?.within ?? 0) + MARGIN);
     }
     if (data !== null && settings.slack.deadMansSwitch !== null)

@@ -1,5 +1,6 @@
 /** Numbers of all replicas together, for /metrics: read at most every ten seconds, and never waited for long. */
 
+import { periodsOf } from '../../domain/trends/period.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { countOpenIncidents } from '../../postgres/incidents/incidents.ts';
@@ -11,7 +12,9 @@ import { lastSwitchCall } from '../../postgres/shards/dead-mans-switch.ts';
 import { livingReplicas } from '../../postgres/shards/living-replicas.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
+import { endedAmountsAtSites, endedAtSites } from '../../postgres/trends/read.ts';
 import { doneAt } from '../../postgres/upkeep/retention.ts';
+import { zoneOf } from '../../runtime/loops/schedule.ts';
 import { delay, monotonic } from '../../runtime/time.ts';
 import { together } from './together.ts';
 
@@ -58,6 +61,7 @@ export function databaseNumbers(sql: Sql): () => Promise<DatabaseReading> {
 }
 
 async function read(sql: Sql, moment: Awaited<ReturnType<typeof databaseMoment>>) {
+  const lastDay = periodsOf('24h', moment.at, zoneOf('UTC')).present;
   const { sites, subscribers, waiting, replicas, ...numbers } = await together({
     totals: purchaseTotals(sql),
     lags: dueLag(sql),
@@ -68,6 +72,9 @@ async function read(sql: Sql, moment: Awaited<ReturnType<typeof databaseMoment>>
     replicas: livingReplicas(sql),
     /** The channels for people that take messages, by name. */
     hearing: hearingChannels(sql, moment.at),
+    /** Purchases that ended in the hours of `trends --range 24h`, and their amounts. */
+    ended: endedAtSites(sql, lastDay),
+    endedAmounts: endedAmountsAtSites(sql, lastDay),
     /** When the dead man's switch was called last; null while it never was. */
     deadMansSwitchAt: lastSwitchCall(sql),
     /** When the last whole run of retention began; null before the first. */

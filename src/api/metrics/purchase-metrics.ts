@@ -27,6 +27,20 @@ export const PURCHASE_METRICS: Metrics<DatabaseNumbers> = {
     help: 'How long the oldest due poll has been waiting.',
     read: ({ lags }) => lags.map(({ site, oldest }) => ({ labels: { site }, value: oldest / 1_000 })),
   },
+  checkouts_ended: {
+    labels: ['site', 'state', 'outcome'],
+    help: 'Purchases that ended in the 24 whole hours of `purchase-watch trends --range 24h`, by the state in which they waited last.',
+    read: ({ ended }) =>
+      ended.map(({ site, way, outcome, customers }) => ({
+        labels: { site, state: stateLabel(way), outcome },
+        value: customers,
+      })),
+  },
+  checkouts_ended_amount: {
+    labels: ['site', 'currency', 'outcome'],
+    help: 'The sum of the stored prices of these purchases, in the currency.',
+    read: ({ endedAmounts }) => endedAmounts.map(({ amount, ...labels }) => ({ labels, value: amount })),
+  },
   site_up: {
     labels: ['site'],
     help: 'Whether purchases of the site can be read.',

@@ -4,9 +4,9 @@ import { PEOPLE_KINDS } from '../../config/kinds/people-kinds.ts';
 import type { Draft } from '../people/messages/draft.ts';
 import { fitted, type Piece } from '../people/messages/draft.ts';
 import { eventDraft, type MessageOptions } from '../people/messages/message.ts';
-import { cut, linked } from '../people/messages/mrkdwn.ts';
+import { cut, linked, plainText } from '../people/messages/mrkdwn.ts';
 import { type FoldOptions, foldedDraft } from '../people/messages/together.ts';
-import { markdown, plainText } from './markdown.ts';
+import { markdown } from './markdown.ts';
 
 interface TextBlock {
   readonly type: 'TextBlock';

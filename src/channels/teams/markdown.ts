@@ -1,8 +1,6 @@
 /** The Markdown of Adaptive Cards, made from the markup of messages. */
+import { translated } from '../people/messages/mrkdwn.ts';
 
-/** A date with its fallback, a link, code, an escape, or one character. */
-const PIECES = /<!date\^[^|>\n]*\|([^>\n]*)>|<([^|>\n]+)\|([^>\n]*)>|`([^`\n]*)`|&(amp|lt|gt);|[\s\S]/gu;
-const ENTITIES = { amp: '&', lt: '<', gt: '>' } as const;
 /** Marks anywhere. Cards know emphasis, links and lists; what else Markdown has is escaped in case that a client knows it, too. */
 const MARKS = /[\\`*_[\]()~]/g;
 /** The signs that make a list or a heading at the beginning of a line. */
@@ -26,35 +24,17 @@ function escaped(text: string): string {
     .replace(ADDRESSES, '$&\u200b');
 }
 
-const LINK = /<(https?:[^|>\n]+)\|([^>\n]*)>/;
-
 /** Markup as Markdown; each line is a paragraph, since cards join single lines. Dates are in UTC. */
 export function markdown(markup: string): string {
   return markup.split('\n').map(lineOf).join('\n\n');
 }
 
 function lineOf(line: string): string {
-  const [before = '', ...rest] = line.split(LINK);
-  // After a text come the address and the label of a link, and the next text.
-  const parts = rest.map((part, index) => {
-    if (index % 3 === 0) return '';
-    const text = escaped(plainText(part));
-    return index % 3 === 1 ? `[${text}](${plainText(rest[index - 1]!).replace(/[()\\\s]/g, percent)})` : text;
-  });
-  return escaped(plainText(before)) + parts.join('');
+  const link = (address: string, label: string): string => `[${escaped(label)}](${address.replace(/[()\\\s]/g, percent)})`;
+  return translated(line, { text: escaped, link });
 }
 
 /** A character that would end the address of a link, percent-encoded. */
 function percent(character: string): string {
   return `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
-}
-
-/** Markup as text, for where a card shows no Markdown; links are spelled out. */
-export function plainText(markup: string): string {
-  return markup.replace(PIECES, (whole, date, url, label, code, entity: keyof typeof ENTITIES | undefined) => {
-    if (entity !== undefined) return ENTITIES[entity];
-    if (url !== undefined) return plainText(`${label}: ${url}`);
-    const inner: string | undefined = date ?? code;
-    return inner === undefined ? whole : plainText(inner);
-  });
 }

@@ -5,17 +5,15 @@ import { SimulatorError } from '../../../packages/simulator/src/contract/error.t
 import type { Site } from '../../../packages/simulator/src/contract/purchases.ts';
 import { settleSite } from '../../../packages/simulator/src/options.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../packages/simulator/src/simulator.ts';
-import { environmentOf } from '../../config/sources/environment.ts';
 import { shellWord } from '../../domain/values/command-line.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { untilStopSignal } from '../../runtime/process/signals.ts';
 import { randomInt } from '../../runtime/random.ts';
-import { machineKeyIfAny } from '../../runtime/secrets/kept-key.ts';
 import { numberArgument, several } from '../terminal/arguments.ts';
 import { declare } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printable, printFacts, printJson, printLine, toStandardError } from '../terminal/output.ts';
-import { withoutLocalhost } from './address.ts';
+import { apiAddressArgument, apiKeyIn } from './address.ts';
 import { FAST, refuseForeign, writeFastSettings } from './fast-settings.ts';
 import { createRegistrar } from './registrar.ts';
 
@@ -49,7 +47,7 @@ export const register = declare(
       [
         '--register <url>',
         'register each new purchase at the daemon whose API is there, with API_KEY (or the file of API_KEY_FILE); without either, with the key of this machine in DATA_DIR, which only 127.0.0.1 and [::1] get; http://localhost is taken as http://127.0.0.1',
-        { read: addressArgument },
+        { read: apiAddressArgument },
       ],
       [
         '--fast <file>',
@@ -72,7 +70,7 @@ export const register = declare(
     if (fast !== undefined) refuseForeign(fast);
     // A database that is kept remembers the ids of earlier runs.
     const seed = options.seed ?? randomInt(2 ** 31);
-    const apiKey = daemonUrl === undefined ? () => undefined : apiKeyIn(context, daemonUrl);
+    const apiKey = daemonUrl === undefined ? () => undefined : apiKeyIn(context, daemonUrl, ['API_KEY']);
     const stop = untilStopSignal(context.takeSignals);
     const simulator = built({ port, host, allowHosts, auth, sites, clientId, clientSecret, load, timeScale, seed });
     const write = (line: string) => printLine(toStandardError(context), printable(line));
@@ -136,23 +134,6 @@ function show(
   printLine(context, 'Ctrl-C ends it.');
 }
 
-/** A host that is this machine without being looked up. */
-const LOOPBACK_ADDRESS = /^(?:127(?:\.\d{1,3}){3}|\[::1\])$/;
-
-/**
- * Reads the key for the daemon's API: the first of API_KEY, or the machine's own in DATA_DIR, which the daemon may make later
- * and no other machine gets. Throws AppError when a file cannot be read.
- */
-function apiKeyIn({ env }: CliContext, daemonUrl: string): () => string | undefined {
-  const problems: string[] = [];
-  const environment = environmentOf(env);
-  const key = environment.lookUp('API_KEY', problems);
-  const dataDir = environment.read('DATA_DIR', problems);
-  if (problems.length > 0) throw new AppError('configuration', problems.join('\n'));
-  if (key !== undefined || !LOOPBACK_ADDRESS.test(new URL(daemonUrl).hostname)) return () => key?.trim().split(/[\s,]+/)[0];
-  return () => machineKeyIfAny(dataDir) ?? undefined;
-}
-
 /** The simulator with these options. Throws AppError for what it refuses. */
 function built(options: SimulatorOptions): Simulator {
   try {
@@ -173,12 +154,6 @@ function siteArgument(text: string, before: readonly Site[] = []): Site[] {
   } catch (error) {
     throw new InvalidArgumentError((error as Error).message);
   }
-}
-
-function addressArgument(text: string): string {
-  if (!/^https?:$/.test(URL.parse(text)?.protocol ?? ''))
-    throw new InvalidArgumentError("Expected the address of a daemon's API, such as http://127.0.0.1:8080.");
-  return withoutLocalhost(text);
 }
 
 function portArgument(text: string): number {

@@ -164,6 +164,33 @@ export const receiverUrl = textKind(
 /** An address to which everyone may post who has it: a secret. */
 export const secretUrl: Kind<string> = { ...receiverUrl, expected: 'an http or https address without credentials', secret: true };
 
+/** An SMTP server; what is before the @ of its address gives access to it. */
+export const smtpUrl = textKind(
+  'the smtp or smtps address of a server such as smtps://user:password@smtp.example.com, with an @ in the user as %40',
+  { pattern: orPlaceholder('smtps?://[^\\s/?#]+/?') },
+  (value) => {
+    const url = /^smtps?:\/\/[^\s/?#]+\/?$/i.test(value) ? URL.parse(value) : null;
+    return url !== null && url.hostname !== '' && (url.username === '') === (url.password === '') && url.href;
+  },
+  { secret: true, outline: shownAddress },
+);
+
+const MAIL_ADDRESS = /^[^\s@<>,;:"()[\]\\]{1,64}@[^\s@<>,;:"()[\]\\]{1,190}$/;
+
+/** The address of a mailbox, without a name. */
+export const mailAddress = textKind('a mail address such as watch@example.com', {}, (value) => MAIL_ADDRESS.test(value));
+
+/** A few mail addresses. */
+export const mailAddresses: Kind<readonly string[]> = {
+  expected: 'a list of 1 to 20 mail addresses such as ["ops@example.com"]',
+  json: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 20 },
+  read: (value) => {
+    const isList = Array.isArray(value) && value.length >= 1 && value.length <= 20;
+    return isList && value.every((each) => typeof each === 'string' && MAIL_ADDRESS.test(each)) ? value : undefined;
+  },
+  write: (value) => value.join(', '),
+};
+
 /** A Postgres connection string. Several hosts are allowed, which no URL parser reads, so only its beginning is checked. */
 export const postgresUrl = textKind(
   'a connection string such as postgres://user:password@host:5432/database',

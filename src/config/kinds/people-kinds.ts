@@ -5,6 +5,8 @@ export interface PeopleKindWords {
   readonly title: string;
   /** How a person gets the address of a channel. */
   readonly how: string;
+  /** The field of the settings file that has its address. */
+  readonly address?: 'smtpUrl';
   /** The variable that makes the channel named `default`; null: only the file names channels. */
   readonly variable: 'SLACK_WEBHOOK_URL' | null;
   /** Whether the messages of a channel within an hour are limited (`maxPerHour`). */
@@ -23,6 +25,13 @@ const words = {
   teams: {
     title: 'Microsoft Teams',
     how: 'make a workflow in Teams that begins "when a Teams webhook request is received"',
+    variable: null,
+    isLimited: true,
+  },
+  email: {
+    title: 'E-mail',
+    how: 'take the address of an SMTP server with the user and the password of a mailbox',
+    address: 'smtpUrl',
     variable: null,
     isLimited: true,
   },

@@ -243,6 +243,7 @@ export const file = section({
   polling: absentable(polling),
   slack: absentable(slack),
   teams: channelsOf(peopleChannel.teams, 'Channels of Microsoft Teams by name'),
+  email: channelsOf(peopleChannel.email, 'Channels of e-mail by name'),
   alerts: channelsOf(peopleChannel.alerts, 'Webhooks of systems that page people, by name'),
   alertmanager: channelsOf(peopleChannel.alertmanager, 'Alertmanagers by name'),
   subscribers: z.record(ownName, subscriber).prefault({}).describe('Receivers of events by name'),

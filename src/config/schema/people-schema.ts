@@ -37,6 +37,16 @@ const teamsChannel = section({
   ...hearing,
   ...ceiling,
 });
+const emailChannel = section({
+  smtpUrl: required(
+    kind.smtpUrl,
+    'SMTP server with user and password, such as `smtps://shop%40example.com:password@smtp.example.com`; `smtp://` encrypts by STARTTLS',
+  ),
+  from: required(kind.mailAddress, 'Sender of its messages'),
+  to: required(kind.mailAddresses, 'Recipients, 20 at most, in a list'),
+  ...hearing,
+  ...ceiling,
+});
 const alertsChannel = section({
   webhookUrl: required(kind.secretUrl, 'Where events about incidents are posted'),
   secret: required(kind.signingSecret, 'Signs them: `whsec_` and base64 of 24 to 64 bytes'),
@@ -87,6 +97,7 @@ export const slack = section({
 export const peopleChannel = {
   slack: slackChannel,
   teams: teamsChannel,
+  email: emailChannel,
   alerts: alertsChannel,
   alertmanager: alertmanagerChannel,
 } satisfies Record<PeopleKind, unknown>;

@@ -6,12 +6,16 @@ import {
   type DigestGroup,
   type DigestPace,
   type DigestSite,
+  type DigestTrend,
   digestGroups,
   digestSince,
   isDigestDue,
   type SiteFacts,
+  trendRangeOf,
 } from '../../domain/incidents/digest.ts';
 import { dwellOf, ENOUGH_EXITS } from '../../domain/stays/dwell.ts';
+import { customersOf, endsOf } from '../../domain/trends/ends.ts';
+import { periodsOf } from '../../domain/trends/period.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
@@ -29,7 +33,8 @@ import {
   troubleSince,
 } from '../../postgres/incidents/digest.ts';
 import type { Lease } from '../../postgres/shards/leases.ts';
-import { createSchedule } from '../../runtime/loops/schedule.ts';
+import { endedInHours } from '../../postgres/trends/read.ts';
+import { createSchedule, zoneOf } from '../../runtime/loops/schedule.ts';
 import type { Deps } from '../deps.ts';
 import type { AlertMoment, Outcome } from './first-look.ts';
 
@@ -100,11 +105,12 @@ export function createDigests(options: DigestOptions) {
 
 /** The facts about sites since their last digest, in the order of `windows`. */
 async function factsOf(
-  { sql, limitOf }: Pick<DigestOptions, 'sql' | 'limitOf'>,
+  { sql, sites, limitOf }: Pick<DigestOptions, 'sql' | 'sites' | 'limitOf'>,
   windows: readonly SiteWindow[],
   until: Instant,
 ): Promise<SiteFacts[]> {
-  const [incidents, overdue, stays, pace, lost] = await Promise.all([
+  const zones = new Map(sites.map(({ name, timeZone }) => [name, timeZone]));
+  const [incidents, overdue, stays, pace, lost, trends] = await Promise.all([
     incidentsSince(sql, windows, until),
     stuckNow(
       sql,
@@ -113,8 +119,9 @@ async function factsOf(
     staysSince(sql, windows, until),
     paceSince(sql, windows, until),
     lostSince(sql, windows, until),
+    Promise.all(windows.map((window) => trendOf(sql, window, { until, zone: zones.get(window.site)! }))),
   ]);
-  return windows.map(({ site, since }) => {
+  return windows.map(({ site, since }, place) => {
     const here = <T extends { readonly site: string }>(rows: readonly T[]) =>
       rows.filter((row) => row.site === site).map(({ site: _, ...row }) => row);
     const { unreadable = 0, expired = 0 } = here(lost)[0] ?? {};
@@ -126,10 +133,23 @@ async function factsOf(
       overdue: here(overdue),
       stays: here(stays),
       pace: ofPace,
+      trend: trends[place]!,
       unreadable,
       expired,
     };
   });
+}
+
+/** The numbers that the page of trends has for the range of this digest. */
+async function trendOf(
+  sql: Sql,
+  { site, since }: SiteWindow,
+  { until, zone }: { until: Instant; zone: string },
+): Promise<DigestTrend> {
+  const range = trendRangeOf(since, until);
+  const { present, before } = periodsOf(range, until, zoneOf(zone));
+  const [now, earlier] = await Promise.all([endedInHours(sql, present, site), endedInHours(sql, before, site)]);
+  return { range, present: customersOf(endsOf(now)), before: customersOf(endsOf(earlier)) };
 }
 
 /** The digest of a group of sites; nothing when there is nothing to say. */

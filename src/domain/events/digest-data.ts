@@ -1,5 +1,6 @@
 /** Data of the daily digest for people. */
 import { z } from 'zod';
+import { TREND_RANGES } from '../trends/period.ts';
 import { count, listOf, orNull, readableState, share, time, word } from './fields.ts';
 
 const digestIncident = z.object({
@@ -32,6 +33,16 @@ const digestSite = z.object({
       purchases: count.catch(0),
     }),
   ).describe('States in which the slow ones come near the limit.'),
+  trend: orNull(
+    z.object({
+      range: z.enum(TREND_RANGES),
+      customers: count,
+      paid: count,
+      share: orNull(share).describe('Null: too few customers to say.'),
+      change: z.enum(['too_few', 'as_before', 'better', 'worse']),
+      before: z.object({ customers: count, paid: count, share: orNull(share) }),
+    }),
+  ).describe("How customers' checkouts ended, beside the time before, as `GET /v1/trends` says it for this range."),
   unreadable: count.catch(0).describe('Purchases that the service no longer knew.'),
   expired: count.catch(0).describe('Purchases that were given up.'),
 });

@@ -5,12 +5,16 @@
 
 import { namedState } from '../purchases/states.ts';
 import { ENOUGH_EXITS } from '../stays/dwell.ts';
+import { changeOf, type Share, shareOf } from '../trends/compare.ts';
+import type { TrendRange } from '../trends/period.ts';
 import { DAY, HOUR, type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../values/time.ts';
 
 /** A digest that was missed for longer than this is left out: its news come with the next digest. */
 export const LATEST_DIGEST: Milliseconds = 6 * HOUR;
 /** A digest looks back no further, however long there was none. */
 const LONGEST_LOOK_BACK: Milliseconds = 31 * DAY;
+/** A digest of so much time is a letter: it comes with the numbers of a quiet week, too. */
+const LETTER: Milliseconds = 6 * DAY;
 /** A state is worth a line when the slow ones need this share of the limit: no customer who gets on should come near it. */
 const NEAR_THE_LIMIT = 0.5;
 
@@ -63,6 +67,13 @@ export interface DigestPace {
   readonly limit: Milliseconds | null;
 }
 
+/** How customers' checkouts ended: the numbers of the page of trends for this range. */
+export interface DigestTrend {
+  readonly range: TrendRange;
+  readonly present: Share;
+  readonly before: Share;
+}
+
 export interface SiteFacts {
   readonly site: string;
   /** The beginning of the time that this digest covers. */
@@ -71,6 +82,7 @@ export interface SiteFacts {
   readonly overdue: readonly DigestStuck[];
   readonly stays: readonly DigestStays[];
   readonly pace: readonly DigestPace[];
+  readonly trend: DigestTrend;
   /** Purchases that the service no longer knew, and that were given up after `polling.giveUpAfter`. */
   readonly unreadable: number;
   readonly expired: number;
@@ -103,6 +115,11 @@ export function isDigestDue(named: Instant | null, madeUpTo: Instant, now: Insta
 /** Where the time of a digest begins, given where the time of the last one ended. */
 export function digestSince(madeUpTo: Instant, now: Instant): Instant {
   return Math.max(madeUpTo, now - LONGEST_LOOK_BACK);
+}
+
+/** The range of trends that a digest of this time shows. */
+export function trendRangeOf(since: Instant, until: Instant): TrendRange {
+  return until - since >= LETTER ? '7d' : '24h';
 }
 
 /** A site as digests see it. */
@@ -140,7 +157,8 @@ export type DigestGroup = ReturnType<typeof digestGroups>[number];
  * The `data` of a digest's event, `incident.digest`, or null when there is nothing to say:
  * `{kind: "digest", since, until, countedTo, sites: [{site, since, incidents: [{incidentId, kind, states, partOf, openedAt,
  * endedAt, count, peak, owner, cause}], overdue: [{state, count, since}], stays: [{state, entrants, overdue, share,
- * usualShare}], pace: [{state, p95Ms, usualP95Ms, limitMs, purchases}], unreadable, expired}], quiet: [site],
+ * usualShare}], pace: [{state, p95Ms, usualP95Ms, limitMs, purchases}], trend: {range, customers, paid, share, change,
+ * before: {customers, paid, share}}, unreadable, expired}], quiet: [site],
  * subscribers: [{subscriber, givenUp, parked, off}]}`. Times are ISO, states `{value, name}`, shares from 0 to 1 or null.
  */
 export function buildDigest({ until, sites, subscribers, countedTo }: DigestFacts) {
@@ -158,8 +176,9 @@ export function buildDigest({ until, sites, subscribers, countedTo }: DigestFact
   };
 }
 
-function hasNews({ incidents, overdue, unreadable, expired }: SiteFacts): boolean {
-  return incidents.length > 0 || overdue.some(({ count }) => count > 0) || unreadable > 0 || expired > 0;
+function hasNews({ incidents, overdue, trend, unreadable, expired }: SiteFacts): boolean {
+  const isLetter = trend.range === '7d' && trend.present.customers > 0;
+  return isLetter || incidents.length > 0 || overdue.some(({ count }) => count > 0) || unreadable > 0 || expired > 0;
 }
 
 /** Sites with open incidents first, then those with most purchases stuck. */
@@ -170,7 +189,7 @@ function byConcern(one: SiteFacts, other: SiteFacts): number {
 }
 
 function siteData(facts: SiteFacts) {
-  const { site, since, incidents, overdue, stays, pace, unreadable, expired } = facts;
+  const { site, since, incidents, overdue, stays, pace, trend, unreadable, expired } = facts;
   return {
     site,
     since: isoTime(since),
@@ -199,9 +218,15 @@ function siteData(facts: SiteFacts) {
       limitMs: limit,
       purchases,
     })),
+    trend: trendData(trend),
     unreadable,
     expired,
   };
+}
+
+function trendData({ range, present, before }: DigestTrend) {
+  const shown = (of: Share) => ({ ...of, share: shareOf(of) });
+  return { range, ...shown(present), change: changeOf(present, before), before: shown(before) };
 }
 
 function isNearTheLimit({ p95, limit, purchases }: DigestPace): boolean {

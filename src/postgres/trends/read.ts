@@ -40,6 +40,18 @@ export const endedAmounts = (sql: Queries, period: Period, site: string | null) 
     select currency, outcome, sum(customers)::float8 as customers, sum(amount)::text as amount from purchase_watch_internal.outcome_hours
     where ${within(sql, period, site)} and currency <> '*' group by 1, 2 having sum(customers) > 0 order by 1, 2`;
 
+/** Purchases of each site by the state that they waited in last, and outcome. */
+export const endedAtSites = (sql: Queries, period: Period) => sql<(EndedByWay & { readonly site: string })[]>`
+    select site, way, outcome, sum(customers)::float8 as customers from purchase_watch_internal.outcome_hours
+    where ${within(sql, period, null)} group by 1, 2, 3 having sum(customers) > 0 order by 1, 2, 3`;
+
+/** Amounts of each site by currency and outcome, of those purchases whose amount and currency are stored. */
+export const endedAmountsAtSites = (sql: Queries, period: Period) => sql<
+  { site: string; currency: string; outcome: CountedOutcome; amount: number }[]
+>`
+    select site, currency, outcome, sum(amount)::float8 as amount from purchase_watch_internal.outcome_hours
+    where ${within(sql, period, null)} and currency <> '*' group by 1, 2, 3 having sum(customers) > 0 order by 1, 2, 3`;
+
 /** How long purchases waited in the state before their end: by hour and bucket of src/domain/stays/dwell.ts. */
 export const waitedInHours = (sql: Queries, period: Period, site: string | null) => sql<
   { hour: Instant; bucket: number; customers: number }[]

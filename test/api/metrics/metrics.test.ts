@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DatabaseNumbers } from '../../../src/actions/overview/database-numbers.ts';
+import { readTrends } from '../../../src/actions/trends/trends.ts';
 import { type MetricSources, metricFamilies } from '../../../src/api/metrics/gather-families.ts';
 import { goneForgetter } from '../../../src/api/metrics/metrics.ts';
 import { connect } from '../../../src/postgres/connection/database.ts';
@@ -116,6 +117,32 @@ test('purchases are counted by site, status, state and whether they are stuck', 
   expect(numberOf(families, 'incidents_open', { site: '', kind: 'stuck' })).toBe(0);
   const critical = (site: string, kind: string) => numberOf(families, 'incidents_critical', { site, kind });
   expect([critical('default', 'unreachable'), critical('default', 'stuck'), critical('', 'subscriber')]).toEqual([1, 0, 0]);
+  expect(lint(families)).toEqual([]);
+  await api.stop();
+});
+
+test('checkouts that ended are those of the trends of 24 hours, by site, last state and outcome, with their money', async () => {
+  const api = await startTestApi();
+  await api.sql`
+    insert into purchase_watch_internal.outcome_hours (hour, customers, amount, way, was_stuck, outcome, site, method, country, currency)
+    select date_trunc('hour', now()) - ago * interval '1 hour', customers, amount, way, stuck, outcome, site, method, 'SE', currency
+    from (values (1, 3, 30.5, 6, false, 'paid', 'default', '5', 'SEK'), (24, 2, 20, 6, true, 'paid', 'default', '3', 'SEK'),
+      (2, 4, 8, 6, false, 'not_paid', 'default', '5', 'EUR'), (2, 1, 0, null::integer, false, 'open', 'default', '5', '*'),
+      (0, 9, 9, 6, false, 'paid', 'default', '5', 'SEK'), (25, 9, 9, 6, false, 'paid', 'default', '5', 'SEK'), (1, 9, 9, 6, false, 'paid', 'gone', '5', 'SEK'))
+      as rows (ago, customers, amount, way, stuck, outcome, site, method, currency)`;
+  const families = parseMetrics((await api.call('GET', '/metrics')).text);
+  const rows = (name: string) => families.get(name)!.samples.map(({ labels, value }) => [...Object.values(labels), value]);
+  expect(rows('purchase_watch_checkouts_ended')).toEqual([
+    ['default', 'WaitingForCardPayments', 'not_paid', 4],
+    ['default', 'WaitingForCardPayments', 'paid', 5],
+    ['default', 'none', 'open', 1],
+  ]);
+  expect(rows('purchase_watch_checkouts_ended_amount')).toEqual([
+    ['default', 'EUR', 'not_paid', 8],
+    ['default', 'SEK', 'paid', 50.5],
+  ]);
+  const trends = await readTrends(api.sql, { range: '24h', site: null, zone: 'UTC' });
+  expect([trends.total.paid, trends.total.notPaid, trends.total.open]).toEqual([5, 4, 1]);
   expect(lint(families)).toEqual([]);
   await api.stop();
 });

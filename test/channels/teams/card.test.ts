@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { exampleEvents } from '../../../src/channels/people/examples.ts';
+import { plainText } from '../../../src/channels/people/messages/mrkdwn.ts';
 import { slackMessage } from '../../../src/channels/slack/message.ts';
 import { countedBytes, laidOut, teamsFolded, teamsMessage } from '../../../src/channels/teams/card.ts';
-import { plainText } from '../../../src/channels/teams/markdown.ts';
 
 /** What Teams takes: 28 KB. */
 const MOST_OF_TEAMS = 28 * 1024;

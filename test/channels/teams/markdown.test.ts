@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { marked, type Token } from 'marked';
 import { expect, test } from 'vitest';
-import { code, day, linked, moment, plain } from '../../../src/channels/people/messages/mrkdwn.ts';
-import { markdown, plainText } from '../../../src/channels/teams/markdown.ts';
+import { code, day, linked, moment, plain, plainText } from '../../../src/channels/people/messages/mrkdwn.ts';
+import { markdown } from '../../../src/channels/teams/markdown.ts';
 
 test.each([
   ['emphasis', '*bold* _it_ ~gone~', '\\*bold\\* \\_it\\_ \\~gone\\~'],

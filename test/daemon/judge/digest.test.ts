@@ -89,6 +89,33 @@ async function incident(id: string, { site = 'se', from = EIGHT - 2 * HOUR, to =
       to_timestamp(${to}::float8 / 1000), 3, 3, to_timestamp(${from}::float8 / 1000))`;
 }
 
+test("a weekly digest has the numbers of each site's seven whole days, as trends have them, though nothing went wrong", async () => {
+  await madeUpTo(EIGHT - 7 * DAY);
+  const ended = (at: string, outcome: string, customers: number) => database.sql`
+    insert into purchase_watch_internal.outcome_hours (hour, customers, amount, was_stuck, outcome, site)
+    values (${at}::timestamptz, ${customers}, 0, false, ${outcome}, 'se')`;
+  // Midnight in Stockholm is at 23:00 UTC.
+  await ended('2026-11-12T22:00:00Z', 'paid', 1_000);
+  await ended('2026-11-12T22:00:00Z', 'not_paid', 200);
+  await ended('2026-11-12T23:00:00Z', 'paid', 90);
+  await ended('2026-11-19T22:00:00Z', 'not_paid', 60);
+  await ended('2026-11-19T23:00:00Z', 'paid', 500);
+  await alert(digests({ expression: '0 8 * * 5' }), EIGHT);
+  expect(await written()).toMatchObject([
+    {
+      data: {
+        sites: [
+          {
+            site: 'se',
+            trend: { range: '7d', customers: 150, paid: 90, share: 0.6, change: 'worse', before: { customers: 1_200 } },
+          },
+        ],
+        quiet: ['fi', 'no'],
+      },
+    },
+  ]);
+});
+
 describe('when', () => {
   test('the first start says nothing of what was before, and the next morning tells what was since', async () => {
     await incident('inc_1', { from: EIGHT - 3 * DAY, to: EIGHT - 2 * DAY });

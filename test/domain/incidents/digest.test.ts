@@ -10,13 +10,24 @@ import {
   isDigestDue,
   LATEST_DIGEST,
   type SiteFacts,
+  trendRangeOf,
 } from '../../../src/domain/incidents/digest.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const NOW = Date.UTC(2026, 10, 20, 7);
 const QUIET: SiteFacts = {
-  ...{ site: 'se', since: NOW - DAY, incidents: [], overdue: [], stays: [], pace: [], unreadable: 0, expired: 0 },
+  ...{
+    site: 'se',
+    since: NOW - DAY,
+    incidents: [],
+    overdue: [],
+    stays: [],
+    pace: [],
+    trend: { range: '24h', present: { customers: 0, paid: 0 }, before: { customers: 0, paid: 0 } },
+    unreadable: 0,
+    expired: 0,
+  },
 };
 const facts = (...sites: SiteFacts[]): DigestFacts => ({ until: NOW, sites, subscribers: [], countedTo: 1_000 });
 const INCIDENT: DigestIncident = {
@@ -44,6 +55,15 @@ describe('a digest is due', () => {
 });
 
 describe('there is something to say', () => {
+  test('in a letter, which covers a week, where customers came; not on a day', () => {
+    const ends = { present: { customers: 900, paid: 700 }, before: { customers: 0, paid: 0 } };
+    expect(buildDigest(facts({ ...QUIET, trend: { range: '24h', ...ends } }))).toBeNull();
+    expect(buildDigest(facts({ ...QUIET, trend: { range: '7d', ...ends } }))).toMatchObject({
+      sites: [{ trend: { range: '7d', customers: 900, share: 700 / 900, change: 'too_few', before: { share: null } } }],
+    });
+    expect([trendRangeOf(NOW - 7 * DAY, NOW), trendRangeOf(NOW - DAY, NOW)]).toEqual(['7d', '24h']);
+  });
+
   test('not where nothing happened', () => {
     expect(buildDigest(facts(QUIET))).toBeNull();
     expect(buildDigest(facts())).toBeNull();

@@ -7,8 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { code } from '../../../src/channels/people/messages/mrkdwn.ts';
-import { plainText } from '../../../src/channels/teams/markdown.ts';
+import { code, plainText } from '../../../src/channels/people/messages/mrkdwn.ts';
 import { commandLine, shellWord } from '../../../src/domain/values/command-line.ts';
 
 const HOSTILE = [

@@ -104,6 +104,30 @@ describe('an end is counted', () => {
     expect(await foldOutcomes(sql)).toBe(0);
   });
 
+  test('and both views for programs show it', async () => {
+    await lived({ states: [BEING_PROCESSED, CARD, COMPLETED], fields: PAID });
+    await lived({ states: [CARD, TIMED_OUT], fields: PAID });
+    await lived({ states: [CARD], status: 'watching' });
+    const stopped = await lived({ states: [], status: 'stopped', at: [1] });
+    await foldOutcomes(sql);
+    const card = { lastState: CARD, lastStateName: 'WaitingForCardPayments' };
+    const slice = { site: 'default', wasStuck: false, method: '5', country: 'SE', currency: 'SEK', hour: T - (T % 3_600_000) };
+    const none = { ...slice, lastState: null, lastStateName: null, method: null, country: null, currency: null };
+    expect(await sql`select * from purchase_watch.outcomes order by outcome desc`).toEqual([
+      { ...slice, ...card, outcome: 'paid', amount: '249.5', purchaseId: expect.any(String) },
+      { ...none, outcome: 'open', amount: null, purchaseId: expect.any(String) },
+      { ...slice, ...card, outcome: 'not_paid', amount: '249.5', purchaseId: expect.any(String) },
+    ]);
+    await sql`delete from purchase_watch.purchases where id = ${stopped}`;
+    await foldOutcomes(sql);
+    expect(await sql`select * from purchase_watch.outcome_hours order by outcome desc`).toEqual([
+      { ...slice, ...card, outcome: 'paid', amount: '249.5', purchases: 1 },
+      { ...none, outcome: 'open', amount: '0', purchases: 1 },
+      { ...slice, ...card, outcome: 'not_paid', amount: '249.5', purchases: 1 },
+    ]);
+    expect(await sql`select from purchase_watch.outcomes`).toHaveLength(2);
+  });
+
   test('once, however often it is folded at the same time', async () => {
     for (let n = 0; n < 20; n++) await lived({ states: [CARD, COMPLETED], fields: PAID });
     await Promise.all(Array.from({ length: 8 }, () => foldOutcomes(sql)));

@@ -59,6 +59,13 @@ function countsOf(sites: readonly Site[]) {
   };
 }
 
+/** A letter leads to the trends that it tells of; another digest to what is now. */
+export function digestPage({ sites }: DigestData): string {
+  const isLetter = sites.some(({ trend }) => trend?.range === '7d');
+  const only = sites.length === 1 ? `&site=${encodeURIComponent(nameOf(sites[0]!))}` : '';
+  return isLetter ? `/trends?range=7d${only}` : '/';
+}
+
 function headline(sites: readonly string[], counts: Counts): string {
   const where = sites.length === 1 ? plain(sites[0]!, LONGEST_NAME) : `${grouped(sites.length)} sites`;
   return `Digest of ${where}: ${totals(counts)}`;
@@ -99,6 +106,7 @@ function siteLines(site: Site, { until, countedTo }: DigestFrame): string[] {
     ...lostText(site.expired, 'given up after a long time without a change', countedTo),
   ];
   return [
+    ...(site.trend === null ? [] : trendText(site.trend)),
     ...few('open incidents', withEach('Still open', open)),
     ...few('incidents that are over', withEach('Over', over)),
     ...few(
@@ -154,6 +162,30 @@ function paceText({ state, p95Ms: p95, usualP95Ms: usual, limitMs: limit }: Row<
   return [
     `Slow: customers ${waitingFor(state)} needed up to ${humanDuration(p95)} (95 % of them)${before}; they count as stuck after ${humanDuration(limit)}`,
   ];
+}
+
+/** In whose time before, and in which words. */
+const BEFORE = {
+  '24h': 'the same hours a week before',
+  '7d': 'the 7 days before',
+  '30d': 'the 30 days before',
+  '90d': 'the 90 days before',
+};
+const RANGES = { '24h': '24 hours', '7d': '7 days', '30d': '30 days', '90d': '90 days' };
+
+function trendText({ range, customers: number, share: paid, change, before }: NonNullable<Site['trend']>): string[] {
+  if (number === 0) return [];
+  const last = `The last ${RANGES[range]}: ${customers(number)}`;
+  if (paid === null) return [`${last}, too few to say more`];
+  const then =
+    before.share === null
+      ? `; too few came in ${BEFORE[range]} to compare`
+      : comparedText(change, inHundred(before.share), BEFORE[range]);
+  return [`${last}, of whom ${inHundred(paid)} paid${then}`];
+}
+
+function comparedText(change: 'too_few' | 'as_before' | 'better' | 'worse', then: string, before: string): string {
+  return change === 'as_before' ? `, as in ${before}` : `, ${change === 'better' ? 'more' : 'fewer'} than in ${before} (${then})`;
 }
 
 function lostText(number: number, what: string, countedTo: number | null): string[] {

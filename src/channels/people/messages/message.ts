@@ -6,7 +6,7 @@ import type { Checkouts } from '../events/checkouts-event.ts';
 import { type FirstLook, type OtherEvent, type PeopleEvent, readIncidentEvent } from '../events/incident-event.ts';
 import { type IncidentHead, isLookedAfter, ownerOf } from '../events/incident-head.ts';
 import { checkoutsDraft } from './checkouts.ts';
-import { digestDraft } from './digest.ts';
+import { digestDraft, digestPage } from './digest.ts';
 import { type Draft, type Labelled, LONGEST_NAME, NEUTRAL, OVER, waitingFor } from './draft.ts';
 import { code, command, consolePage, linked, moment, plain } from './mrkdwn.ts';
 import { paidTwiceDraft, paidTwicePage } from './paid-twice.ts';
@@ -33,7 +33,7 @@ export function draftOf(event: PeopleEvent, consoleUrl: string | null): Draft {
     case 'other':
       return withPage(otherDraft(event), consoleUrl, '/');
     case 'digest':
-      return withPage(digestDraft(event), consoleUrl, '/');
+      return withPage(digestDraft(event), consoleUrl, digestPage(event.data));
     case 'checkouts':
       return withPage(checkoutsDraft(event, consoleUrl), consoleUrl, checkoutsPage(event));
     case 'paid_twice':

@@ -100,6 +100,36 @@ export function purchaseId(id: string, { consoleUrl, site }: { consoleUrl: strin
   return address === null ? code(id, LONGEST_ID) : linked(address, plain(id, LONGEST_ID));
 }
 
+const LINK = /<(https?:[^|>\n]+)\|([^>\n]*)>/;
+
+/** A line of markup in another one's: `text` translates a text, `link` the address and the label of a link. Neither is given any markup. */
+export function translated(
+  line: string,
+  { text, link }: { text(value: string): string; link(address: string, label: string): string },
+): string {
+  const [before = '', ...rest] = line.split(LINK);
+  // After a text come the address and the label of a link, and the next text.
+  const parts = rest.map((part, index) => {
+    if (index % 3 === 0) return '';
+    return index % 3 === 1 ? link(plainText(rest[index - 1]!), plainText(part)) : text(plainText(part));
+  });
+  return text(plainText(before)) + parts.join('');
+}
+
+/** A date with its fallback, a link, code, an escape, or one character. */
+const PIECES = /<!date\^[^|>\n]*\|([^>\n]*)>|<([^|>\n]+)\|([^>\n]*)>|`([^`\n]*)`|&(amp|lt|gt);|[\s\S]/gu;
+const ENTITIES = { amp: '&', lt: '<', gt: '>' } as const;
+
+/** Markup as text; links are spelled out, dates are in UTC. */
+export function plainText(markup: string): string {
+  return markup.replace(PIECES, (whole, date, url, label, code, entity: keyof typeof ENTITIES | undefined) => {
+    if (entity !== undefined) return ENTITIES[entity];
+    if (url !== undefined) return plainText(`${label}: ${url}`);
+    const inner: string | undefined = date ?? code;
+    return inner === undefined ? whole : plainText(inner);
+  });
+}
+
 /** Markup as a terminal shows it: links spelled out, dates by their fallback, no marks. */
 export function unmarked(markup: string): string {
   return markup

@@ -1,5 +1,6 @@
-/** An event for people as its channel shows it: in Slack, in Teams, in Alertmanager, or as the program that pages people gets it. */
+/** An event for people as its channel shows it: in Slack, in Teams, as mail, in Alertmanager, or as the program that pages people gets it. */
 import { type Alert, alertsOf } from '../../../channels/alertmanager/alerts.ts';
+import { emailMessage } from '../../../channels/email/message.ts';
 import { slackMessage } from '../../../channels/slack/message.ts';
 import { teamsMessage } from '../../../channels/teams/card.ts';
 import type { PeopleKind } from '../../../config/kinds/people-kinds.ts';
@@ -22,6 +23,8 @@ export function messageCard(kind: PeopleKind, { type, body }: ShownEvent, { now,
       return slackCard(slackMessage(body, { consoleUrl }));
     case 'teams':
       return teamsCard(teamsMessage(body, { consoleUrl }));
+    case 'email':
+      return html`<div class="body"><pre class="mail" tabindex="0" role="group" aria-label="The message">${emailMessage(body, { consoleUrl }).text}</pre></div>`;
     case 'alertmanager':
       return alertCards(alertsOf({ id: '', type, body }, { now, consoleUrl }), now);
     case 'alerts':
@@ -33,6 +36,7 @@ export function messageCard(kind: PeopleKind, { type, body }: ShownEvent, { now,
 export const SHOWN_IN = {
   slack: 'as Slack shows it',
   teams: 'as Teams shows it',
+  email: 'as mail programs show it',
   alertmanager: 'as Alertmanager shows it',
   alerts: 'as the program gets it',
 } as const satisfies Readonly<Record<PeopleKind, string>>;

@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { digestPage } from '../../../../src/channels/people/messages/digest.ts';
 import { slackMessage } from '../../../../src/channels/slack/message.ts';
 import { renderForTerminal } from '../../../../src/channels/slack/terminal.ts';
 import { eventBody } from '../../../../src/domain/events/make-event.ts';
+import { readPeopleEvent } from '../../../../src/domain/events/people-event-types.ts';
 import {
   buildDigest,
   type DigestIncident,
@@ -15,7 +17,17 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const NOW = Date.UTC(2026, 10, 20, 7);
 const QUIET: SiteFacts = {
-  ...{ site: 'se', since: NOW - 24 * HOUR, incidents: [], overdue: [], stays: [], pace: [], unreadable: 0, expired: 0 },
+  ...{
+    site: 'se',
+    since: NOW - 24 * HOUR,
+    incidents: [],
+    overdue: [],
+    stays: [],
+    pace: [],
+    trend: { range: '24h', present: { customers: 0, paid: 0 }, before: { customers: 0, paid: 0 } },
+    unreadable: 0,
+    expired: 0,
+  },
 };
 const over: DigestIncident = {
   ...{ id: 'inc_1', kind: 'stuck', states: [6], partOf: null, openedAt: NOW - 5 * HOUR, endedAt: NOW - 5 * HOUR + 42 * MINUTE },
@@ -40,6 +52,38 @@ describe('a digest', () => {
     unreadable: 1,
     expired: 1_000,
   };
+
+  test('a letter says what trends say, and leads there', () => {
+    const week = (present: number[], before: number[]): SiteFacts => ({
+      ...QUIET,
+      trend: {
+        range: '7d',
+        present: { customers: present[0]!, paid: present[1]! },
+        before: { customers: before[0]!, paid: before[1]! },
+      },
+    });
+    const lineOf = (facts: SiteFacts): string =>
+      message([facts])
+        .text.split('\n')
+        .find((line) => line.startsWith('• The last'))!;
+    expect(lineOf(week([1_240, 961], [1_100, 990]))).toBe(
+      '• The last 7 days: 1 240 customers, of whom 78 in 100 paid, fewer than in the 7 days before (90 in 100)',
+    );
+    expect(lineOf(week([1_240, 961], [1_100, 860]))).toBe(
+      '• The last 7 days: 1 240 customers, of whom 78 in 100 paid, as in the 7 days before',
+    );
+    expect(lineOf(week([12, 12], [1_100, 860]))).toBe('• The last 7 days: 12 customers, too few to say more');
+    expect(lineOf(week([40, 30], [3, 3]))).toBe(
+      '• The last 7 days: 40 customers, of whom 75 in 100 paid; too few came in the 7 days before to compare',
+    );
+    const data = buildDigest({ until: NOW, sites: [week([40, 30], [3, 3])], subscribers: [], countedTo: 1_000 });
+    expect(
+      digestPage(
+        readPeopleEvent(eventBody('evt_1', { type: 'incident.digest', sequence: null, at: NOW, state: null, data: data! }))!
+          .data as never,
+      ),
+    ).toBe('/trends?range=7d&site=se');
+  });
 
   test('says how it was, site by site, and raises no alarm', () => {
     const shown = renderForTerminal(
@@ -117,6 +161,9 @@ describe('a digest', () => {
     const number = fc.integer({ min: 0, max: 2_000_000 });
     const at = fc.integer({ min: NOW - 720 * HOUR, max: NOW });
     const state = fc.integer({ min: 0, max: 20 });
+    const ends = number.chain((customers) =>
+      fc.record({ customers: fc.constant(customers), paid: fc.integer({ min: 0, max: customers }) }),
+    );
     const site = fc.record({
       site: name,
       since: at,
@@ -145,6 +192,7 @@ describe('a digest', () => {
         }),
       ),
       pace: fc.array(fc.record({ state, p95: number, purchases: number, usualP95: fc.option(number), limit: fc.option(number) })),
+      trend: fc.record({ range: fc.constantFrom('24h', '7d'), present: ends, before: ends }),
       unreadable: number,
       expired: number,
     });
