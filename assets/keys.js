@@ -84,6 +84,7 @@
   // Keys: none acts on data.
   const GO = {
     n: '/',
+    h: '/?at=1h',
     i: '/incidents',
     p: '/purchases',
     s: '/sites',
@@ -118,6 +119,13 @@
     const times = timesOf(target.closest('tr, li') ?? target.parentElement);
     times[times.indexOf(target) + by]?.focus();
   };
+  /** On a page about the past a key is a link; a table that scrolls keeps its arrows. */
+  const stepInTime = ({ key, shiftKey, target }) => {
+    const name = `${shiftKey ? 'Shift ' : ''}${key}`;
+    const link = target.closest('.scroll') ? null : main().querySelector(`[data-key="${CSS.escape(name)}"]`);
+    link?.click();
+    return link;
+  };
   document.addEventListener('click', (event) => {
     const { target } = event;
     const copied = target.closest('[data-copy]');
@@ -142,6 +150,7 @@
     went = 0;
     if (key.startsWith('Arrow') && target.matches('time.when')) stepTime(target, /Right|Down/.test(key) ? 1 : -1);
     else if (!keysOn.checked) return;
+    else if (stepInTime(event)) went = 0;
     else if (isGoing && GO[key]) location.href = base + GO[key];
     else if (key === 'g') went = Date.now();
     else if (key === '?') keys.showModal();

@@ -18,6 +18,8 @@ const QUICK: ArchiveSize = { purchases: 50_000, events: 5 };
 const PAGES: Readonly<Record<string, (size: ArchiveSize) => string>> = {
   now: () => '/',
   'now, one site': () => '/?site=default',
+  'a past moment': () => '/?at=30h',
+  'a past moment, one site': () => '/?at=13d&site=default',
   incidents: () => '/incidents',
   'incidents, ended': () => '/incidents?status=ended',
   'an incident': () => `/incidents/${OPEN_INCIDENT}`,

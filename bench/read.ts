@@ -31,6 +31,7 @@ const QUESTIONS: Readonly<Record<string, (size: ArchiveSize) => string>> = {
   'deliveries, one purchase': (size) => `/v1/deliveries?purchase=${anyPurchase(size).id}`,
   why: (size) => `/v1/purchases/${anyPurchase(size).id}/why`,
   overview: () => '/v1/overview',
+  'a past moment': () => '/v1/then?at=30h',
 };
 const BATCH = 1_000;
 /** The usual one: what was registered is polled meanwhile as it would be, not as fast as two cores can. */

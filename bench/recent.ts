@@ -1,5 +1,6 @@
 /** What the last days left beside the archive: counts that charts are made of, long lists, and an open incident with its customers. */
 import type { Sql } from '../src/postgres/connection/database.ts';
+import { addSnapshots } from '../test/support/full-world/snapshots.ts';
 
 export const OPEN_INCIDENT = 'inc_bench';
 
@@ -9,13 +10,14 @@ export async function fillRecent(sql: Sql, say: (line: string) => void): Promise
   await fillCounts(sql);
   await fillLists(sql);
   await fillIncident(sql);
-  for (const table of ['transition_counts', 'actions', 'incidents', 'silences', 'attempts']) {
+  for (const table of ['transition_counts', 'snapshots', 'actions', 'incidents', 'silences', 'attempts']) {
     await sql`vacuum (analyze) purchase_watch_internal.${sql(table)}`;
   }
 }
 
-/** Fifteen days of minutes and transitions, and a fortnight of dwell times. */
+/** Fifteen days of minutes and transitions, and a fortnight of dwell times and of how purchases stood. */
 async function fillCounts(sql: Sql): Promise<void> {
+  await addSnapshots(sql, ['default', 'fi', 'no']);
   await sql`
     insert into purchase_watch_internal.activity (site, minute, polls, failed_polls, changes, greatest_lag_ms)
     select name, date_trunc('minute', now()) - n * interval '1 minute', 300 + n % 60, n % 3, 20, 40

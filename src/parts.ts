@@ -29,6 +29,7 @@ import { createDeadMansSwitch } from './daemon/upkeep/dead-mans-switch.ts';
 import { createTroubles } from './daemon/upkeep/replica-troubles.ts';
 import { createResealing } from './daemon/upkeep/resealing.ts';
 import { createSchemaWatch } from './daemon/upkeep/schema-watch.ts';
+import { createSnapshots } from './daemon/upkeep/snapshots.ts';
 import { createUpkeep } from './daemon/upkeep/upkeep.ts';
 import { rankToPost } from './domain/replicas/direct-alert.ts';
 import { type TroubleSeen, troublesSeen } from './domain/replicas/loop-health.ts';
@@ -156,7 +157,13 @@ export function createParts(base: Base, clients: Clients, traces: Traces | null)
   const reach = createReach({ clock, log, setAway: ownership.setAway, outsides: [poller.outside, notifier.outside] });
   const names = createNames({ ...base, settings: digests });
   const erasures = createErasures({ sql, parts: [poller, notifier] });
-  const upkeep = createUpkeep({ ...base, skipped, resealing: createResealing(base), retention: settings.store.retention });
+  const upkeep = createUpkeep({
+    ...base,
+    skipped,
+    resealing: createResealing(base),
+    snapshots: createSnapshots(base),
+    retention: settings.store.retention,
+  });
   const schemaWatch = createSchemaWatch({ sql, log, own: base.schema });
   const activity = createActivity({ sql, meters, writeSites: poller.writeSites });
   const alerting = createAlerting(base, ownership, [reach.troubles, names.troubles]);

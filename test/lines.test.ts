@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { countLines } from '../tools/lines.ts';
 
 /** Code lines at most: the figures of the last commit that made them smaller. A change that needs more says why in its commit. */
-const MOST = { src: 58_150, all: 62_150, core: 17_950 };
+const MOST = { src: 58_850, all: 62_850, core: 17_950 };
 
 test('the core is read in a day, and no change adds lines unnoticed', () => {
   const { src, all, core } = countLines();

@@ -30,6 +30,7 @@ import { createOperations } from './operations.ts';
 import { mountDoctor } from './overview/doctor.ts';
 import { mountOverview } from './overview/overview.ts';
 import { mountSystem } from './overview/system.ts';
+import { mountThen } from './overview/then.ts';
 import { mountForget } from './purchases/forget.ts';
 import { mountInvoice } from './purchases/invoice.ts';
 import { mountPurchaseList } from './purchases/list.ts';
@@ -72,6 +73,7 @@ const CALLS: readonly ((app: Api, deps: AllDeps) => void)[] = [
   mountEvents,
   mountStream,
   mountOverview,
+  mountThen,
   mountFlow,
   mountTrends,
   mountActivity,

@@ -71,9 +71,9 @@ interface TestApiOptions {
   readonly invoiceOf?: ApiDeps['invoiceOf'];
 }
 
-const { policy, webhooks, subscribers, channels, slack, origins } = loadSettings({});
+const { policy, webhooks, subscribers, channels, slack, origins, store } = loadSettings({});
 /** Settings that most tests leave alone. */
-export const PLANS = { policy, webhooks, subscribers, channels, slack, origins };
+export const PLANS = { policy, webhooks, subscribers, channels, slack, origins, store };
 
 /** Starts the API on a free port, with a database of its own unless one is given. */
 export async function startTestApi(options: TestApiOptions = {}): Promise<TestApi> {

@@ -8,6 +8,7 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 const PAGES = [
   '/',
   '/?site=default',
+  '/?at=1h',
   '/sites',
   '/sites/default',
   '/incidents',

@@ -109,7 +109,7 @@ const map = (body: FlowBody): Html => {
 
 /** An hour of minutes; one in so many polls fails. */
 function activity(n: number): Html {
-  const minutes = Array.from({ length: 61 }, (_, place) => ({
+  const minutes = Array.from({ length: 60 }, (_, place) => ({
     ...{ at: iso(NOW - (60 - place) * MINUTE), polls: Math.round(n * (0.8 + 0.2 * Math.abs(wave(place)))), changes: n },
     ...{ failedPolls: place === 40 ? Math.min(2, n) : 0, greatestLagMs: n === 0 ? null : n * 3 },
     ...{ delivered: n, failedAttempts: n },
@@ -306,7 +306,7 @@ test('two failures of 142 000 are a line, and 171 of 60 540 are seen', async () 
   const heights = async (polls: number, failed: number): Promise<number[]> => {
     const picture = String(
       await activityCharts({
-        minutes: Array.from({ length: 61 }, () => minute(polls, failed)),
+        minutes: Array.from({ length: 60 }, () => minute(polls, failed)),
         usual: { polls: null, failedPolls: null, greatestLagMs: null, delivered: null },
         site: null,
       }),

@@ -24,6 +24,7 @@ const OF_SITES = {
     outcomes_gone: 'site',
     waited_hours: 'site',
     outcome_changes: 'purchase',
+    snapshots: 'site',
   },
   ...{ incident_members: 'site', aftermaths: 'incident' },
 };

@@ -18,18 +18,21 @@ interface ActivityWanted {
   readonly subscriber: string | null;
   /** How many, the present one included; at most `MOST_MINUTES`. */
   readonly minutes: number;
+  /** The minutes before this moment instead of the present ones. */
+  readonly before?: Instant;
 }
 
 /**
  * Reads each minute, the oldest first; minutes in which nothing was done are there with zeros. `usual`: a minute of the hour up to now on
  * the days before, on average; null until enough days are kept.
  */
-export async function readActivity(sql: Sql, { site, subscriber, minutes }: ActivityWanted) {
-  const now = await databaseNow(sql);
-  const last = Math.floor(now / MINUTE) * MINUTE;
+export async function readActivity(sql: Sql, { site, subscriber, minutes, before }: ActivityWanted) {
+  const now = before ?? (await databaseNow(sql));
+  const present = Math.floor(now / MINUTE) * MINUTE;
+  const last = before === undefined ? present : present - MINUTE;
   const first = last - (minutes - 1) * MINUTE;
   // The hour up to the present minute, which is not over.
-  const hour = { first: last - USUAL_MINUTES * MINUTE, last: last - MINUTE };
+  const hour = { first: present - USUAL_MINUTES * MINUTE, last: present - MINUTE };
   const [polled, delivered, usualPolls, usualDeliveries] = await Promise.all([
     polledMinutes(sql, { first, last }, site),
     deliveredMinutes(sql, { first, last }, subscriber),

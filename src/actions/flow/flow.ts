@@ -2,7 +2,16 @@
 
 import { stateOrNull } from '../../domain/events/make-event.ts';
 import { stuckClock } from '../../domain/explain/poll.ts';
-import { agesOf, edgesOf, hourUntil, showsAges, type WaitingPurchase } from '../../domain/flow/flow.ts';
+import {
+  agesOf,
+  edgesOf,
+  type FlowHour,
+  hourUntil,
+  type SiteEdge,
+  type SiteUsual,
+  showsAges,
+  type WaitingPurchase,
+} from '../../domain/flow/flow.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { policyOf } from '../../domain/polling/poll-plan.ts';
 import { namedState } from '../../domain/purchases/states.ts';
@@ -42,32 +51,72 @@ export async function readFlow(sql: Sql, { site, limits }: FlowWanted) {
     listIncidents(sql, { filter: open, before: null, limit: MOST_INCIDENTS }),
   ]);
   const watched = totals.filter((each) => each.status === 'watching' && (site === null || each.site === site));
-  const edges = edgesOf(counted, usual);
   const sites = site === null ? [...new Set(totals.map((each) => each.site))].sort() : [site];
+  const waiting = await readWaiting(sql, { watched, limits, now });
+  return flowBody({
+    at: now,
+    site,
+    hour,
+    counted,
+    usual,
+    incidents,
+    notSeenYet: sumOf(watched.filter(({ state }) => state === null)),
+    there: watched.flatMap(({ state }) => state ?? []),
+    standing: (state) => standingOf(state, { site, sites, limits, watched, waiting }),
+  });
+}
+
+/** An open incident as far as the map shows it. */
+type MapIncident = Pick<IncidentRow, 'id' | 'kind' | 'site' | 'state' | 'severity' | 'since' | 'endsAt' | 'parent'>;
+
+/** The transitions of an hour beside the usual ones, and how each state stands: those `there`, those of transitions and of incidents. */
+export function flowBody({
+  at,
+  site,
+  hour,
+  counted,
+  usual,
+  incidents,
+  notSeenYet,
+  there,
+  standing,
+}: {
+  readonly at: Instant;
+  readonly site: string | null;
+  readonly hour: FlowHour;
+  readonly counted: readonly SiteEdge[];
+  readonly usual: readonly SiteUsual[];
+  readonly incidents: readonly MapIncident[];
+  readonly notSeenYet: number;
+  readonly there: readonly number[];
+  standing(state: number): Standing;
+}) {
+  const edges = edgesOf(counted, usual);
   const states = new Set([
     ...edges.flatMap(({ from, to }) => (from === null ? [to] : [from, to])),
-    ...[...watched, ...incidents].flatMap(({ state }) => (state === null ? [] : [state])),
+    ...there,
+    ...incidents.flatMap(({ state }) => state ?? []),
   ]);
-  const waiting = await readWaiting(sql, { watched, limits, now });
   return {
-    at: isoTime(now),
+    at: isoTime(at),
     site,
     from: isoTime(hour.from),
     to: isoTime(hour.to),
     usualDays: usual.length === 0 ? null : Math.min(...usual.map(({ days }) => days)),
-    notSeenYet: sumOf(watched.filter(({ state }) => state === null)),
+    notSeenYet,
     edges: edges.map(({ from, to, ...edge }) => ({ from: stateOrNull(from), to: namedState(to), ...edge })),
     states: [...states]
       .sort((a, b) => a - b)
       .map((state) => ({
-        ...stateFlow(state, { site, sites, limits, watched, waiting }),
+        state: namedState(state),
+        ...standing(state),
         came: edges.reduce((sum, edge) => sum + (edge.to === state ? edge.count : 0), 0),
         incidents: incidents.filter((each) => each.state === state).flatMap(incidentHere),
       })),
   };
 }
 
-const sumOf = (totals: readonly Total[]): number => totals.reduce((sum, { count }) => sum + count, 0);
+export const sumOf = (totals: readonly { readonly count: number }[]): number => totals.reduce((sum, { count }) => sum + count, 0);
 
 interface Found {
   readonly site: string | null;
@@ -75,16 +124,20 @@ interface Found {
   readonly sites: readonly string[];
   readonly limits: StayLimits;
   readonly watched: readonly Total[];
-  readonly waiting: ReadonlyMap<number, readonly WaitingPurchase[]>;
+  readonly waiting: readonly WaitingHere[];
+  /** How many ages are given one by one at most; see `agesOf`. */
+  readonly most?: number;
 }
 
-function stateFlow(state: number, { site, sites, limits, watched, waiting }: Found) {
+export type Standing = ReturnType<typeof standingOf>;
+
+/** How the watched purchases of a state stand. */
+export function standingOf(state: number, { site, sites, limits, watched, waiting, most }: Found) {
   const here = watched.filter((each) => each.state === state);
   const count = sumOf(here);
-  const ages = waiting.get(state);
+  const ages = waiting.filter((each) => each.state === state);
   const dwell = limits.dwellIn(site, state);
   return {
-    state: namedState(state),
     final: policyOf(limits.policyFor(here[0]?.site ?? sites[0] ?? ''), state).final,
     watching: count,
     stuck: sumOf(here.filter(({ stuck }) => stuck)),
@@ -93,12 +146,11 @@ function stateFlow(state: number, { site, sites, limits, watched, waiting }: Fou
       const limit = shownLimit(limits.limitOf(name, state), null);
       return limit === null ? [] : [{ site: name, limit }];
     }),
-    ages: ages === undefined ? null : shownAges(ages, count),
+    ages: ages.length === 0 ? null : shownAges(agesOf(ages, count, most)),
   };
 }
 
-function shownAges(waiting: readonly WaitingPurchase[], count: number) {
-  const { oldest, buckets, unread } = agesOf(waiting, count);
+function shownAges({ oldest, buckets, unread }: ReturnType<typeof agesOf>) {
   return {
     oldest: oldest.map(({ age, share, stuck }) => ({
       ageMs: Math.round(age),
@@ -110,11 +162,16 @@ function shownAges(waiting: readonly WaitingPurchase[], count: number) {
   };
 }
 
-/** The purchases that wait in each state whose ages are shown, as far as they are read. */
-async function readWaiting(
+interface WaitingHere extends WaitingPurchase {
+  readonly site: string;
+  readonly state: number;
+}
+
+/** The purchases that wait in states whose ages are shown, as far as they are read. */
+export async function readWaiting(
   sql: Sql,
   { watched, limits, now }: { watched: readonly Total[]; limits: StayLimits; now: Instant },
-): Promise<ReadonlyMap<number, readonly WaitingPurchase[]>> {
+): Promise<WaitingHere[]> {
   const places = new Map(
     watched.flatMap(({ site, state }) => {
       if (state === null) return [];
@@ -126,8 +183,7 @@ async function readWaiting(
   const sites = new Set([...places.values()].map(({ site }) => site)).size;
   const most = Math.max(Math.floor(MOST_READ / Math.max(sites, 1)), LEAST_READ);
   const rows = await longestWaiting(sql, [...places.values()], most);
-  const found = Map.groupBy(rows, ({ state }) => state);
-  return new Map([...found].map(([state, ofState]) => [state, ofState.map((row) => waitingOf(row, { limits, now }))]));
+  return rows.map((row) => ({ site: row.site, state: row.state, ...waitingOf(row, { limits, now }) }));
 }
 
 function waitingOf(row: WaitingRow, { limits, now }: { limits: StayLimits; now: Instant }): WaitingPurchase {
@@ -138,7 +194,7 @@ function waitingOf(row: WaitingRow, { limits, now }: { limits: StayLimits; now: 
 }
 
 /** An open incident in the state that it is about; an incident of several sites appears by its parts. */
-function incidentHere(incident: IncidentRow) {
+function incidentHere(incident: MapIncident) {
   const { id, site, since, endsAt, parent } = incident;
   if (site === null) return [];
   return [{ id, site, severity: levelOf(incident), since: isoTime(since), endsAt: isoTimeOrNull(endsAt), parent }];

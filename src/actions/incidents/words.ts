@@ -53,7 +53,7 @@ const WAIT: readonly [OneMore, OneMore] = [
   ['waited', 'waited'],
 ];
 const GIVEN_UP: OneMore = ['was given up', 'were given up'];
-const SUBSCRIBER_WORDS: Readonly<Record<SubscriberTrouble, readonly [string, string, OneMore, OneMore]>> = {
+export const SUBSCRIBER_WORDS: Readonly<Record<SubscriberTrouble, readonly [string, string, OneMore, OneMore]>> = {
   given_up: ['does not take everything', 'did not take everything', GIVEN_UP, GIVEN_UP],
   unreached: ['is not reached, for a reason on this side', 'was not reached, for a reason on this side', ...WAIT],
   failing: ['takes nothing', 'took nothing', ...WAIT],

@@ -41,6 +41,14 @@ const usualSchema = named('ActivityUsual', {
 /** A usual minute of this hour. */
 export type ActivityUsual = z.output<typeof usualSchema>;
 
+export const activitySchema = named('Activity', {
+  at: timeSchema,
+  site: textOrNull,
+  subscriber: textOrNull,
+  usual: usualSchema,
+  minutes: z.array(minuteSchema).describe('Each minute, those in which nothing was done, too.'),
+});
+
 const activityRoute = route('GET /v1/activity', {
   summary: 'What was done in each minute',
   description:
@@ -53,16 +61,7 @@ const activityRoute = route('GET /v1/activity', {
       .optional(),
   },
   answers: {
-    200: jsonAnswer(
-      'The minutes, the oldest first.',
-      named('Activity', {
-        at: timeSchema,
-        site: textOrNull,
-        subscriber: textOrNull,
-        usual: usualSchema,
-        minutes: z.array(minuteSchema).describe('Each minute, those in which nothing was done, too.'),
-      }),
-    ),
+    200: jsonAnswer('The minutes, the oldest first.', activitySchema),
   },
   problems: ['unknown_site'],
 });

@@ -73,7 +73,7 @@ const flowStateSchema = named('FlowState', {
   ),
 });
 
-const flowSchema = named('Flow', {
+export const flowSchema = named('Flow', {
   at: timeSchema,
   site: textOrNull,
   from: timeSchema.describe(

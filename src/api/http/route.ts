@@ -35,7 +35,7 @@ export interface ApiDeps {
   readonly operators: Sql;
   readonly settings: Pick<
     Settings,
-    'apiKeys' | 'sites' | 'policy' | 'webhooks' | 'subscribers' | 'channels' | 'slack' | 'origins'
+    'apiKeys' | 'sites' | 'policy' | 'webhooks' | 'subscribers' | 'channels' | 'slack' | 'origins' | 'store'
   >;
   /** Encrypts what is stored of subscribers; without it nothing secret can be stored. */
   readonly secrets: Secrets | null;

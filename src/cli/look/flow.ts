@@ -58,12 +58,13 @@ function printEdges(context: CliContext, { site, from, to, usualDays, edges }: F
   });
 }
 
-function printStates(context: CliContext, { states, notSeenYet }: Flow): void {
+/** The states with their counts; `moment`: whether these are of now or of a past time. */
+export function printStates(context: CliContext, { states, notSeenYet }: Flow, moment: 'now' | 'then' = 'now'): void {
   if (states.length > 0) {
     printLine(context);
     printTable(context, states, {
       state: ({ state }) => stateWords(state.value),
-      now: ({ watching }) => watching,
+      [moment]: ({ watching }) => watching,
       stuck: ({ stuck }) => stuck,
       came: ({ came }) => came,
       usual: ({ usual }) => (usual === null ? '' : humanDuration(usual.usualMs)),

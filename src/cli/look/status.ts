@@ -9,6 +9,7 @@ import type { CliContext } from '../terminal/context.ts';
 import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
 import { redraw } from '../terminal/redraw.ts';
 import { showOverview } from './show-overview.ts';
+import { showThen } from './show-then.ts';
 
 /** Between two looks of `--watch`. */
 const WATCH_EVERY: Milliseconds = 2_000;
@@ -20,20 +21,25 @@ export const register = declare(
     arguments: [['[id]', 'a Purchase ID']],
     options: [
       ['--site <name>', 'only this site'],
+      ['--at <time>', 'how it was at a time of the last 14 days: with its zone, or how long ago, such as 2h'],
       ['-w, --watch', 'show it again every 2 seconds, until Ctrl-C'],
-      ['--json', 'write JSON; without an id what GET /v1/overview answers'],
+      ['--json', 'write JSON; without an id what GET /v1/overview answers, with --at what GET /v1/then does'],
     ],
     examples: [
       ['status', 'the whole picture'],
       ['status 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', 'one purchase'],
       ['status --watch', 'see how it goes on'],
+      ['status --at 2026-11-20T20:00Z', 'how it was then'],
       ['status --json | jq .headline.needs', 'for programs'],
     ],
   },
-  async (context, { id, site, watch, json }) => {
+  async (context, { id, site, at, watch, json }) => {
     if (watch && json) throw new AppError('invalid', '--watch: not with --json; programs call the command again');
+    if (at !== undefined && (watch || id !== undefined))
+      throw new AppError('invalid', `--at: not with ${watch ? '--watch' : 'an id'}; it shows how everything was at one time`);
     const work = async (database: OpenDatabase): Promise<void> => {
       const show = async (shown: CliContext): Promise<void> => {
+        if (at !== undefined) return showThen(shown, database, { at, site, json });
         if (id === undefined) return showOverview(shown, database, { site, json });
         return showPurchase(shown, database, await findPurchase(database.sql, { purchaseId: id, site }), json);
       };

@@ -35,7 +35,9 @@ const ASSETS = {
   // One file: a page is painted when all of its styles are there.
   styles: joined('console.css', [
     ...['tokens.css', 'console.css'],
-    ...['now.css', 'incidents.css', 'purchases.css', 'deliveries.css', 'live.css', 'forms.css'].map((name) => `pages/${name}`),
+    ...['now.css', 'then.css', 'incidents.css', 'purchases.css', 'deliveries.css', 'live.css', 'forms.css'].map(
+      (name) => `pages/${name}`,
+    ),
   ]),
   script: joined('console.js', ['console.js', 'keys.js', 'still.js', 'pages/purchases.js']),
   icon: joined('icon.svg', ['icon.svg']),

@@ -4,6 +4,7 @@ import { type Html, html } from './html.ts';
 const GROUPS = {
   Go: {
     'g n': 'Now',
+    'g h': 'How it was an hour ago',
     'g i': 'Incidents',
     'g p': 'Purchases',
     'g s': 'Sites',
@@ -21,6 +22,12 @@ const GROUPS = {
     x: 'Choose the row',
     n: 'Show the new rows',
     '← →': 'From time to time in a row',
+  },
+  'At a past time': {
+    '← →': 'Hour before, after',
+    'Shift ← →': 'Day before, after',
+    '[ ]': 'Incident before, after',
+    Home: 'Back to now',
   },
   Anywhere: {
     '/': 'Find a purchase',

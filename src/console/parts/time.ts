@@ -24,6 +24,7 @@ function makeClock(zone: string) {
     zone,
     exact: format({ dateStyle: 'short', timeStyle: 'medium' }),
     clock: format({ timeStyle: 'medium' }),
+    name: new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric', month: 'short', timeZone: zone }),
     day: format({ month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit' }),
   };
 }
@@ -61,6 +62,11 @@ export function zoneName(): string {
 /** `11-22 14:27`, in the page's zone. */
 export function dayTime(at: Instant): string {
   return current().day.format(at);
+}
+
+/** `Sun 22 Nov`, in the page's zone. */
+export function dayName(at: Instant): string {
+  return current().name.format(at).replace(',', '');
 }
 
 /** `14:27:18`, in the page's zone. */

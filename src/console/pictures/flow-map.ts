@@ -8,8 +8,12 @@ import { arrowOf, countPlace, layOut, type PlacedEdge, type PlacedNode, pathOf, 
 import type { FlowNode, FlowPicture } from './flow-model.ts';
 import { round, shortNumber } from './scale.ts';
 
-/** Where a state's purchases are listed. */
-export type ListOf = (node: FlowNode) => string;
+/** Where a state's purchases are listed; null: nowhere, for there are lists of the present alone. */
+export type ListOf = ((node: FlowNode) => string) | null;
+
+/** Words that lead to the list of a state, where there is one. */
+export const listLink = (node: FlowNode, listOf: ListOf): Html =>
+  listOf === null ? html`${node.words}` : html`<a href="${listOf(node)}">${node.words}</a>`;
 
 const CORNER = 5;
 
@@ -89,7 +93,12 @@ function nodeOf(node: PlacedNode, listOf: ListOf): Html {
   const halo =
     flag !== null && html`<rect class="halo" x="${x - 3}" y="${round(y - 3)}" width="${w + 6}" height="${round(h + 6)}" rx="8"/>`;
   const inside = column === 3 ? finalInside(node) : column === 2 ? waitingInside(node) : firstInside(node);
-  return html`<a class="${kind}" id="flow-${key}" href="${listOf(node)}"><title>${stateBoth(key)}</title>${halo}<rect class="box" x="${x}" y="${round(y)}" width="${w}" height="${round(h)}" rx="${CORNER}"/>${inside}</a>${flagOf(node)}`;
+  const box = html`<title>${stateBoth(key)}</title>${halo}<rect class="box" x="${x}" y="${round(y)}" width="${w}" height="${round(h)}" rx="${CORNER}"/>${inside}`;
+  const whole =
+    listOf === null
+      ? html`<g class="${kind}">${box}</g>`
+      : html`<a class="${kind}" id="flow-${key}" href="${listOf(node)}">${box}</a>`;
+  return html`${whole}${flagOf(node)}`;
 }
 
 function flagOf({ flag, x, y, w }: PlacedNode): Html {
@@ -122,23 +131,23 @@ function finalInside({ words, state, isPaid, usuallyCame, x, y, w, h }: PlacedNo
 ${below}`;
 }
 
-function firstInside({ words, state, x, y, w, h }: PlacedNode): Html {
+function firstInside({ words, state, moment, x, y, w, h }: PlacedNode): Html {
   const middle = y + h / 2;
   const over =
     state.stuck > 0 &&
     html`<text class="q" x="${x + 12}" y="${round(middle + 39)}"><tspan class="over">${shortNumber(state.stuck)} stuck</tspan></text>`;
   return html`<text class="nm" x="${x + 12}" y="${round(middle - 14)}"${fitted(words, w - 26)}>${words}</text>
-<text class="q" x="${x + 12}" y="${round(middle + 5)}"><tspan class="b">${shortNumber(state.watching)}</tspan> now</text>
+<text class="q" x="${x + 12}" y="${round(middle + 5)}"><tspan class="b">${shortNumber(state.watching)}</tspan> ${moment}</text>
 <text class="q" x="${x + 12}" y="${round(middle + 22)}">${shortNumber(state.came)} came</text>${over}`;
 }
 
-function waitingInside({ words, state, flag, x, y, w }: PlacedNode): Html {
+function waitingInside({ words, state, moment, flag, x, y, w }: PlacedNode): Html {
   const { watching, stuck, usual } = state;
   const [left, width] = [x + 12, w - 24];
   const [now, over] = [shortNumber(watching), shortNumber(stuck)];
   const long = usual === null ? '' : length(usual.usualMs);
-  const isShort = `${now} now  ${over} stuck  usual ${long}`.length * WIDEST_LETTER > width;
+  const isShort = `${now} ${moment}  ${over} stuck  usual ${long}`.length * WIDEST_LETTER > width;
   return html`${shape(flag === null ? 'waiting' : 'stuck', left, y + 7)}<text class="nm" x="${left + 18}" y="${round(y + 17.5)}"${fitted(words, width - 18)}>${words}</text>
-<text class="q" x="${left}" y="${round(y + 35)}"><tspan class="b">${now}</tspan> now <tspan dx="6"${stuck > 0 && html` class="over"`}>${over} stuck</tspan></text>
+<text class="q" x="${left}" y="${round(y + 35)}"><tspan class="b">${now}</tspan> ${moment} <tspan dx="6"${stuck > 0 && html` class="over"`}>${over} stuck</tspan></text>
 <text class="q" x="${left + width}" y="${round(y + 35)}" text-anchor="end">${usual === null ? '' : isShort ? `~ ${long}` : `usual ${long}`}</text>${agesLine(state, { x: left, y: round(y + 49), width })}`;
 }

@@ -24,12 +24,17 @@ const PAID: ReadonlySet<number> = new Set([numberOf('Completed'), numberOf('Paym
 /** A service may send any number; the picture has room for so many that are not listed, and the table for all. */
 const MOST_UNKNOWN = 5;
 
+/** Whether a picture is of the present or of the past. */
+export type Moment = 'now' | 'then';
+
 export interface FlowNode {
   readonly key: number;
   readonly name: string;
   readonly words: string;
   readonly column: Column;
   readonly state: FlowState;
+  /** When the purchases are, or were, in the state. */
+  readonly moment: Moment;
   readonly isPaid: boolean;
   /** Purchases that usually came in this time; null while that is not known. */
   readonly usuallyCame: number | null;
@@ -59,9 +64,9 @@ export interface FlowPicture {
 }
 
 /** Of an answer of `GET /v1/flow`; `most`: how many states that are not listed get a place. */
-export function flowPicture(flow: FlowBody, most: number = MOST_UNKNOWN): FlowPicture {
+export function flowPicture(flow: FlowBody, most: number = MOST_UNKNOWN, moment: Moment = 'now'): FlowPicture {
   const isMissed = ({ count, usual }: { count: number; usual: number | null }): boolean => usual !== null && count < usual / 2;
-  const all = flow.states.map((state) => nodeOf(state, flow)).sort(byPlace);
+  const all = flow.states.map((state) => nodeOf(state, flow, moment)).sort(byPlace);
   const unknown = all.filter(({ key }) => !isKnownState(key));
   const shown = new Set(all.filter((node) => isKnownState(node.key) || unknown.indexOf(node) < most).map(({ key }) => key));
   const edges = flow.edges.flatMap(({ from, to, count, usual }) =>
@@ -80,7 +85,7 @@ export function flowPicture(flow: FlowBody, most: number = MOST_UNKNOWN): FlowPi
   };
 }
 
-function nodeOf(state: FlowState, { edges, usualDays }: FlowBody): FlowNode {
+function nodeOf(state: FlowState, { edges, usualDays }: FlowBody, moment: Moment): FlowNode {
   const { value, name } = state.state;
   const usual = edges.reduce((sum, edge) => sum + (edge.to.value === value ? (edge.usual ?? 0) : 0), 0);
   const [column] = ORDER.get(value) ?? [2 as const];
@@ -90,6 +95,7 @@ function nodeOf(state: FlowState, { edges, usualDays }: FlowBody): FlowNode {
     words: stateWords(value),
     column,
     state,
+    moment,
     isPaid: PAID.has(value),
     usuallyCame: usualDays === null ? null : Math.round(usual),
     flag: flagOf(state.incidents),

@@ -4,7 +4,7 @@ import { icon } from '../frame/icons.ts';
 import { beside } from '../parts/states.ts';
 import { length } from '../parts/time.ts';
 import { agesLine, oneLimit } from './ages.ts';
-import { type ListOf, usualText } from './flow-map.ts';
+import { type ListOf, listLink, usualText } from './flow-map.ts';
 import type { FlowEdge, FlowNode, FlowPicture } from './flow-model.ts';
 
 /** Stuck states first; those that wait with the same strips as in the picture. */
@@ -15,22 +15,22 @@ export function flowList(picture: FlowPicture, listOf: ListOf): Html {
 }
 
 function waitingItem(node: FlowNode, picture: FlowPicture, listOf: ListOf): Html {
-  const { flag, words, state } = node;
+  const { flag, moment, state } = node;
   const { watching, stuck, usual, came } = state;
   const mark = flag === null ? 'waiting' : 'stuck';
   const usually = usual === null ? 'What is usual is not known' : `Usual ${length(usual.usualMs)}`;
   const on = waysFrom(node, picture).map(({ edge, to }) => wayText(edge, `${to.words}: ${number(edge.count)}`));
-  return html`<li${flag !== null && html` class="is-stuck"`}><span>${icon(mark, mark)} <a href="${listOf(node)}">${words}</a></span><span class="counts"><b>${number(watching)}</b> now${stuck !== 0 && html` <b class="stuck">${number(stuck)} stuck</b>`}</span>${watching !== 0 && html`<svg class="go" viewBox="0 0 304 16" aria-hidden="true">${agesLine(state, { x: 0, y: 8, width: 300 })}</svg>`}<span class="go">${flag !== null && html`<span class="${flag.isCritical ? 'critical' : 'warning'}">${flag.text}</span>. `}${[usually, limitText(node)].filter(Boolean).join(', ')}. ${number(came)} came; ${on.length === 0 ? 'none went on' : on.map((text, place) => html`${place === 0 ? '' : ', '}${text}`)}.</span></li>`;
+  return html`<li${flag !== null && html` class="is-stuck"`}><span>${icon(mark, mark)} ${listLink(node, listOf)}</span><span class="counts"><b>${number(watching)}</b> ${moment}${stuck !== 0 && html` <b class="stuck">${number(stuck)} stuck</b>`}</span>${watching !== 0 && html`<svg class="go" viewBox="0 0 304 16" aria-hidden="true">${agesLine(state, { x: 0, y: 8, width: 300 })}</svg>`}<span class="go">${flag !== null && html`<span class="${flag.isCritical ? 'critical' : 'warning'}">${flag.text}</span>. `}${[usually, limitText(node)].filter(Boolean).join(', ')}. ${number(came)} came; ${on.length === 0 ? 'none went on' : on.map((text, place) => html`${place === 0 ? '' : ', '}${text}`)}.</span></li>`;
 }
 
 function item(node: FlowNode, listOf: ListOf): Html {
-  const { words, state, column, isPaid } = node;
+  const { state, moment, column, isPaid } = node;
   const mark = isPaid ? icon('paid', 'ok') : icon('final', 'final');
   const counts =
     column === 3
       ? html`<b>${number(state.came)}</b> in the hour`
-      : html`<b>${number(state.watching)}</b> now, ${number(state.came)} came`;
-  return html`<li><span>${column === 3 && mark} <a href="${listOf(node)}">${words}</a></span><span class="counts">${counts}</span></li>`;
+      : html`<b>${number(state.watching)}</b> ${moment}, ${number(state.came)} came`;
+  return html`<li><span>${column === 3 && mark} ${listLink(node, listOf)}</span><span class="counts">${counts}</span></li>`;
 }
 
 function waysFrom({ key }: FlowNode, { edges, nodes }: FlowPicture): { edge: FlowEdge; to: FlowNode }[] {
@@ -51,14 +51,14 @@ function limitText({ state }: FlowNode): string {
 /** All states, also those that the picture has no room for. */
 export function flowTable(picture: FlowPicture, { caption, listOf }: { caption: string; listOf: ListOf }): Html {
   const row = (node: FlowNode): Html => {
-    const { words, state, column } = node;
+    const { state, column } = node;
     const { watching, stuck, usual, came, final } = state;
     const on = waysFrom(node, picture).map(
       ({ edge, to }, place) => html`${place === 0 ? '' : ', '}${wayText(edge, `${to.words} ${number(edge.count)}`)}`,
     );
-    return html`<tr><th scope="row"><a href="${listOf(node)}">${words}</a>${beside(state.state)}</th><td class="num">${number(watching)}</td><td class="num">${stuck > 0 ? html`<b class="stuck">${number(stuck)}</b>` : '0'}</td><td>${usual === null ? '' : length(usual.usualMs)}</td><td>${column === 3 ? '' : limitText(node)}</td><td class="num">${number(came)}</td><td>${on.length > 0 ? on : html`<span class="mute">${final ? 'final' : 'none'}</span>`}</td></tr>`;
+    return html`<tr><th scope="row">${listLink(node, listOf)}${beside(state.state)}</th><td class="num">${number(watching)}</td><td class="num">${stuck > 0 ? html`<b class="stuck">${number(stuck)}</b>` : '0'}</td><td>${usual === null ? '' : length(usual.usualMs)}</td><td>${column === 3 ? '' : limitText(node)}</td><td class="num">${number(came)}</td><td>${on.length > 0 ? on : html`<span class="mute">${final ? 'final' : 'none'}</span>`}</td></tr>`;
   };
-  return html`<details class="same" id="flow-table"><summary>The same as a table</summary><div class="scroll" tabindex="0" role="region" aria-label="State flow as a table"><table><caption>${caption}</caption><thead><tr><th scope="col">State</th><th scope="col" class="num">Now</th><th scope="col" class="num">Stuck</th><th scope="col">Usual</th><th scope="col">Limit</th><th scope="col" class="num">Came</th><th scope="col">Went on to</th></tr></thead><tbody>${picture.nodes.map(row)}</tbody></table></div></details>`;
+  return html`<details class="same" id="flow-table"><summary>The same as a table</summary><div class="scroll" tabindex="0" role="region" aria-label="State flow as a table"><table><caption>${caption}</caption><thead><tr><th scope="col">State</th><th scope="col" class="num">${picture.nodes[0]?.moment === 'then' ? 'Then' : 'Now'}</th><th scope="col" class="num">Stuck</th><th scope="col">Usual</th><th scope="col">Limit</th><th scope="col" class="num">Came</th><th scope="col">Went on to</th></tr></thead><tbody>${picture.nodes.map(row)}</tbody></table></div></details>`;
 }
 
 /** The meaning of the marks of the map. */

@@ -19,6 +19,7 @@ import {
   removeAnswers,
   removeDeliveryActivity,
   removeRenewals,
+  removeSnapshots,
   removeTransitionCounts,
 } from '../../postgres/upkeep/retention.ts';
 import { createSchedule } from '../../runtime/loops/schedule.ts';
@@ -26,11 +27,14 @@ import type { Deps } from '../deps.ts';
 import { countAftermath } from './aftermaths.ts';
 import { createRenaming } from './renaming.ts';
 import type { Resealing } from './resealing.ts';
+import type { Snapshots } from './snapshots.ts';
 import { createSweep, type Sweep } from './sweep.ts';
 
 interface UpkeepOptions extends Pick<Deps, 'sql' | 'clock' | 'skipped' | 'log' | 'replica'> {
   /** Absent: nothing is sealed again. */
   readonly resealing?: Resealing;
+  /** Absent: nothing is noted for pages about the past. */
+  readonly snapshots?: Snapshots;
   /** How long what is kept, infinity: for ever; and a cron expression. */
   readonly retention: Readonly<Record<'settled' | 'attempts' | 'events' | 'trends', Milliseconds>> & { readonly at: string };
 }
@@ -57,7 +61,7 @@ const ROWS_AT_ONCE = 5_000;
 const SHORTEST_PAUSE: Milliseconds = 50;
 const LONGEST_PAUSE: Milliseconds = 1_000;
 
-export function createUpkeep({ sql, clock, skipped, log, replica, retention, resealing }: UpkeepOptions) {
+export function createUpkeep({ sql, clock, skipped, log, replica, retention, resealing, snapshots }: UpkeepOptions) {
   const schedule = createSchedule(retention.at);
   let heldEpoch: number | null = null;
   let sweep: Sweep | null = null;
@@ -95,6 +99,7 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
     while ((await removeActivity(sql, counts)) >= ROWS_AT_ONCE);
     while ((await removeDeliveryActivity(sql, counts)) >= ROWS_AT_ONCE);
     while ((await removeTransitionCounts(sql, counts)) >= ROWS_AT_ONCE);
+    while ((await removeSnapshots(sql, counts)) >= ROWS_AT_ONCE);
     while ((await removeAnswers(sql, { before, limit: ROWS_AT_ONCE })) >= ROWS_AT_ONCE);
     while ((await removeRenewals(sql, { before: ago(RENEWALS_KEPT), limit: ROWS_AT_ONCE })) >= ROWS_AT_ONCE);
     await dropEmptyCounts(sql);
@@ -142,6 +147,7 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
         if (clock.monotonic() >= retireAt) await retire();
         foldAt = clock.monotonic() + FOLD_EVERY;
       }
+      await snapshots?.();
       await sweepSmallTables();
       return (await resealing?.step()) ?? sweepByRetention(epoch);
     },

@@ -20,9 +20,16 @@ export interface FlowHour {
   readonly to: Instant;
 }
 
+/** The last whole ten minutes: how purchases stand is noted at such moments (actions/then/snapshots.ts). */
+export const tenMinutesAt = (now: Instant): Instant => Math.floor(now / BUCKET) * BUCKET;
+
+/** The ten minutes up to a moment of `tenMinutesAt`, and the hour up to it. */
+export const tenMinutesBefore = (at: Instant): FlowHour => ({ from: at - BUCKET, present: at - BUCKET, to: at });
+export const hourBefore = (at: Instant): FlowHour => ({ from: at - HOUR, present: at - BUCKET, to: at });
+
 /** The hour up to a moment: between 60 and 70 minutes. */
 export function hourUntil(now: Instant): FlowHour {
-  const present = Math.floor(now / BUCKET) * BUCKET;
+  const present = tenMinutesAt(now);
   return { from: present - HOUR, present, to: now };
 }
 
@@ -97,23 +104,23 @@ export interface WaitingPurchase {
   readonly stuck: boolean;
 }
 
-/** At most this number of purchases is shown one by one. */
+/** At most this number of purchases is shown one by one now. */
 const MOST_SINGLE = 60;
 /** Buckets of a tenth of the limit, up to twice the limit; the last has no end. */
 const PER_LIMIT = 10;
 const LAST_SHARE = 2 * PER_LIMIT;
 
 /**
- * How long purchases have waited in a state; `waiting` in any order, `count`: how many there are. `oldest`: at most 60 of them.
+ * How long purchases have waited in a state; `waiting` in any order, `count`: how many there are. `oldest`: at most `most` of them.
  * `buckets`: all that were read, by their share of the limit, empty buckets left out; null where each is among the oldest, or no limit
  * holds. `unread`: purchases that were not read; each came later than all that were read of its site.
  */
-export function agesOf(waiting: readonly WaitingPurchase[], count: number) {
+export function agesOf(waiting: readonly WaitingPurchase[], count: number, most = MOST_SINGLE) {
   const ordered = waiting.toSorted((a, b) => b.age - a.age);
   const unread = Math.max(count - waiting.length, 0);
-  const isWhole = ordered.length <= MOST_SINGLE && unread === 0;
+  const isWhole = ordered.length <= most && unread === 0;
   const hasLimit = ordered.some(({ share }) => share !== null);
-  return { oldest: ordered.slice(0, MOST_SINGLE), buckets: isWhole || !hasLimit ? null : bucketsOf(ordered), unread };
+  return { oldest: ordered.slice(0, most), buckets: isWhole || !hasLimit ? null : bucketsOf(ordered), unread };
 }
 
 /** Counts by shares of the limit: from `from` on and below `below`; null: no end. */

@@ -49,7 +49,7 @@ const silencedUntil = (incident: string): string => `
 
 // A parent is silenced by a silence of its own, and while all its parts are silenced. Alarm and parts are read as text: the
 // driver would make Decimals of the numbers in JSON, which are only counts and times.
-const COLUMNS = `
+export const INCIDENT_COLUMNS = `
   i.position, i.id, i.kind, i.site, i.state, i.subscriber, i.count, i.peak, i.alerted_count,
   i.alerted_severity, i.parent, i.severity, i.reminders, i.moved_on, i.alarm as alarm_text,
   i.opened_at, i.since, i.quiet_since, i.ends_at, i.ended_at, i.reopened_at, i.alerted_at, i.announced_at,
@@ -69,12 +69,12 @@ const COLUMNS = `
     select case when bool_and(q.until is not null) then min(q.until) end
     from (select ${silencedUntil('b')} as until from below b where b.site is not null and b.state is not null and b.quiet_since is null) q
   )) as silenced_until`;
-/** The joins that `COLUMNS` needs: the owner of a parent is also the owner of its open parts. */
-const JOINS = `
+/** The joins that `INCIDENT_COLUMNS` needs: the owner of a parent is also the owner of its open parts. */
+export const INCIDENT_JOINS = `
   left join purchase_watch_internal.incidents p on p.id = i.parent and i.ended_at is null and p.ended_at is null
   left join purchase_watch_internal.incidents g on g.id = p.parent and g.ended_at is null`;
 
-type Row = Omit<IncidentRow, 'alarm' | 'answer' | 'parts'> & {
+export type ReadIncident = Omit<IncidentRow, 'alarm' | 'answer' | 'parts'> & {
   readonly alarmText: string | null;
   readonly partsText: string | null;
   readonly answerCause: string | null;
@@ -83,7 +83,15 @@ type Row = Omit<IncidentRow, 'alarm' | 'answer' | 'parts'> & {
   readonly answeredAt: Instant | null;
 };
 
-function incidentOf({ alarmText, partsText, answerCause, answerNote, answeredBy, answeredAt, ...row }: Row): IncidentRow {
+export function incidentOf({
+  alarmText,
+  partsText,
+  answerCause,
+  answerNote,
+  answeredBy,
+  answeredAt,
+  ...row
+}: ReadIncident): IncidentRow {
   const isAnswered = answerCause !== null && answeredBy !== null && answeredAt !== null;
   return {
     ...row,
@@ -106,9 +114,9 @@ export async function listIncidents(
 ): Promise<IncidentRow[]> {
   const further = before === null ? sql`true` : sql`i.position < ${before}`;
   const page = filter.status === 'open' ? openOnes(sql, filter, further) : newestOfEach(sql, filter, further, limit);
-  const rows = await sql<Row[]>`
-    select ${sql.unsafe(COLUMNS)} from (
-      select * from (${page}) q order by q.position desc limit ${limit}) i ${sql.unsafe(JOINS)} order by i.position desc`;
+  const rows = await sql<ReadIncident[]>`
+    select ${sql.unsafe(INCIDENT_COLUMNS)} from (
+      select * from (${page}) q order by q.position desc limit ${limit}) i ${sql.unsafe(INCIDENT_JOINS)} order by i.position desc`;
   return rows.map(incidentOf);
 }
 
@@ -148,7 +156,7 @@ function newestOfEach(sql: Queries, { status, site, kind }: IncidentFilter, furt
 
 /** An incident by its id, or null. */
 export async function findIncident(sql: Queries, id: string): Promise<IncidentRow | null> {
-  const [row] = await sql<Row[]>`
-    select ${sql.unsafe(COLUMNS)} from purchase_watch_internal.incidents i ${sql.unsafe(JOINS)} where i.id = ${id}`;
+  const [row] = await sql<ReadIncident[]>`
+    select ${sql.unsafe(INCIDENT_COLUMNS)} from purchase_watch_internal.incidents i ${sql.unsafe(INCIDENT_JOINS)} where i.id = ${id}`;
   return row === undefined ? null : incidentOf(row);
 }

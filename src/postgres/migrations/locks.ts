@@ -15,6 +15,7 @@ export const LOCKS = locksIn(`
 0010_trends.sql | create table | purchase_watch.purchases | ShareRowExclusiveLock | none
 0010_trends.sql | create trigger | purchase_watch_internal.purchase_details | ShareRowExclusiveLock | none
 0011_stay_views.sql
-0012_aftermath.sql | create table | purchase_watch.purchases | ShareRowExclusiveLock | none
-0012_aftermath.sql | create trigger | purchase_watch_internal.stays | ShareRowExclusiveLock | none
+0012_then.sql
+0013_aftermath.sql | create table | purchase_watch.purchases | ShareRowExclusiveLock | none
+0013_aftermath.sql | create trigger | purchase_watch_internal.stays | ShareRowExclusiveLock | none
 `);

@@ -70,6 +70,10 @@ export async function moveHistory(sql: Queries, { from, to }: Renamed): Promise<
       on conflict (site, hour, way, bucket) do update set customers = h.customers + excluded.customers),
     counted as (update purchase_watch_internal.outcomes set site = ${to} where site = ${from}),
     deleted as (update purchase_watch_internal.outcomes_gone set site = ${to} where site = ${from}),
+    -- While both names were sites, each has rows of its own; those of the former name stay until they are old.
+    stood as (
+      update purchase_watch_internal.snapshots s set site = ${to} where site = ${from}
+        and not exists (select from purchase_watch_internal.snapshots o where o.site = ${to} and o.at = s.at)),
     paid as (delete from purchase_watch_internal.order_counts where site = ${from} returning *),
     paying as (
       insert into purchase_watch_internal.order_counts as c (site, paid, repeated) select ${to}, paid, repeated from paid

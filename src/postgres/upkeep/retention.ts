@@ -153,6 +153,12 @@ export async function removeTrends(sql: Queries, old: OldRows): Promise<number> 
 const removeOutcomeHours = removingBySite('outcome_hours', 'hour');
 const removeWaitedHours = removingBySite('waited_hours', 'hour');
 export const removeTransitionCounts = removingBySite('transition_counts', 'bucket');
+const removeSnapshotsOfSites = removingBySite('snapshots', 'at');
+/** Notes of how purchases stood, of sites and of all together. */
+export async function removeSnapshots(sql: Queries, old: OldRows): Promise<number> {
+  const condition = sql`site is null and ${olderThan(sql, 'at', old.before)}`;
+  return (await removeSnapshotsOfSites(sql, old)) || removeBatch(sql, 'snapshots', { condition, limit: old.limit });
+}
 
 /** Deletes kept answers to requests with an Idempotency-Key that were made before a moment. */
 export async function removeAnswers(sql: Queries, { before, limit }: OldRows): Promise<number> {

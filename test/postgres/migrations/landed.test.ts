@@ -18,7 +18,8 @@ const LANDED: Readonly<Record<string, string>> = {
   '0009_roles.sql': '3300b2408cfe9de359b3081dff5f5565b4e01361075a09b3723b84b701634990',
   '0010_trends.sql': '768a2f4f04e279c11d352b9ec0344394b8dbaf017e5b56a95e7c66ed26d101bd',
   '0011_stay_views.sql': '19bbf7edd772e3422a267c9b09e20cf1e4c06989ebc57d0024ee5689cb74bfaf',
-  '0012_aftermath.sql': 'd117c6490f6b90bfdaf4d54ca32adae68712e10d897a74bc8624bb0d720ad5f8',
+  '0012_then.sql': 'ac963953fdef98cc866e4ddc214ba6058c987258acec83d8ee9dea6267aeac6e',
+  '0013_aftermath.sql': 'd117c6490f6b90bfdaf4d54ca32adae68712e10d897a74bc8624bb0d720ad5f8',
 };
 
 const hashOf = (name: string): string =>

@@ -12,6 +12,7 @@ import { addIncidents } from './incidents.ts';
 import { addMembers } from './members.ts';
 import { addPurchases, LONGEST, longId } from './purchases.ts';
 import { addAlerts, addDeliveries, newSubscribers } from './receivers.ts';
+import { addSnapshots } from './snapshots.ts';
 import { LONG_SITE, OFF, PAUSED, SITES, UNBROKEN } from './words.ts';
 
 export interface World {
@@ -57,6 +58,7 @@ export async function startFullWorld(): Promise<World> {
   for (const body of newSubscribers(t.receiver.origin)) await api(origin, '/v1/subscribers', body);
   await addPurchases(sql);
   await addCounts(sql);
+  await addSnapshots(sql, SITES);
   await addDeliveries(sql);
   await addIncidents(sql);
   await addMembers(sql);
@@ -111,7 +113,7 @@ async function fullAddresses({ database: { sql } }: TestApp): Promise<World['add
     'ended_247',
   ];
   return new Map([
-    ['/', ['/', '/?site=se', `/?site=${LONG_SITE}`]],
+    ['/', ['/', '/?site=se', `/?site=${LONG_SITE}`, '/?at=9h', `/?at=13d&site=${LONG_SITE}`, '/?at=nonsense']],
     ['/sites', ['/sites']],
     ['/sites/:name', ['/sites/se', `/sites/${LONG_SITE}`]],
     ['/incidents', ['/incidents', '/incidents?status=ended']],
@@ -181,6 +183,8 @@ export async function startEmptyWorld(): Promise<World> {
   });
   await addReplicaElsewhere(t.database.sql);
   await t.app.start();
-  const plain = ROUTES.filter((path) => !path.includes(':')).map((path) => [path, [path]] as const);
+  const plain = ROUTES.filter((path) => !path.includes(':')).map(
+    (path) => [path, path === '/' ? ['/', '/?at=9h'] : [path]] as const,
+  );
   return { t, origin: t.app.url()!, addresses: new Map([...plain, ['/sites/:name', ['/sites/default']], ['', ['/nowhere']]]) };
 }

@@ -6,7 +6,7 @@ import { type Html, html, number, tied } from '../../frame/html.ts';
 type Money = NonNullable<ListedIncidentBody['money']>;
 
 /** `16 482.50 SEK, 99.00 EUR`, and for how many orders no amount is known. */
-export function moneyWaiting({ waiting, unpriced, atLeast }: Money): Html {
+export function moneyWaiting({ waiting, unpriced, atLeast }: Omit<Money, 'counted'>): Html {
   const sums = sumsOf({ waiting });
   const unknown =
     unpriced !== 0 &&

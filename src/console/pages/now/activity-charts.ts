@@ -5,7 +5,7 @@ import { clockTime, length } from '../../parts/time.ts';
 import { chart } from '../../pictures/minute-chart.ts';
 import { lengthAxis } from '../../pictures/scale.ts';
 
-/** Minutes that are asked for: the present one is not over, so it is not shown. */
+/** Minutes that Now asks for: the present one is not over, so it is not shown. */
 export const MINUTES_ASKED = 61;
 
 /** Failures are drawn on at least this share of all polls: two of 142 000 are a line, and no red bar. */
@@ -19,9 +19,8 @@ export interface ActivityAnswer {
   readonly site: string | null;
 }
 
-/** Four figures and their table. */
-export function activityCharts({ minutes: asked, usual, site }: ActivityAnswer): Html {
-  const minutes = asked.slice(0, -1);
+/** Four figures and their table of whole minutes; `hour` names their time. */
+export function activityCharts({ minutes, usual, site }: ActivityAnswer, hour = 'The last hour'): Html {
   const last = minutes.at(-1)!;
   const times = minutes.map(({ at }) => clockTime(Date.parse(at)).slice(0, 5));
   const of = (key: 'polls' | 'failedPolls' | 'delivered' | 'failedAttempts'): number[] => minutes.map((minute) => minute[key]);
@@ -77,11 +76,11 @@ export function activityCharts({ minutes: asked, usual, site }: ActivityAnswer):
       says: `${number(total(of('delivered')))} in the hour; ${refused === 0 ? 'no attempt failed' : `${number(refused)} attempts failed`}`,
     }),
   ];
-  return html`<section class="panel" aria-label="The last hour by the minute"><div class="charts">${figures}</div>${table(minutes, times)}</section>`;
+  return html`<section class="panel" aria-label="${hour} by the minute"><div class="charts">${figures}</div>${table(minutes, { times, hour })}</section>`;
 }
 
-function table(minutes: readonly ActivityMinute[], times: readonly string[]): Html {
+function table(minutes: readonly ActivityMinute[], { times, hour }: { times: readonly string[]; hour: string }): Html {
   const row = ({ polls, failedPolls, greatestLagMs, delivered, failedAttempts }: ActivityMinute, place: number): Html =>
     html`<tr><th scope="row">${times[place]}</th><td class="num">${number(polls)}</td><td class="num">${number(failedPolls)}</td><td class="num">${greatestLagMs === null ? 'no poll' : length(greatestLagMs)}</td><td class="num">${number(delivered)}</td><td class="num">${number(failedAttempts)}</td></tr>`;
-  return html`<details class="same" id="activity-table"><summary>The same as a table</summary><div class="scroll" tabindex="0" role="region" aria-label="The last hour as a table"><table><thead><tr><th scope="col">Minute</th><th scope="col" class="num">Polls</th><th scope="col" class="num">Without an answer</th><th scope="col" class="num">Late by, at most</th><th scope="col" class="num">Delivered</th><th scope="col" class="num">Attempts failed</th></tr></thead><tbody>${minutes.map(row).toReversed()}</tbody></table></div></details>`;
+  return html`<details class="same" id="activity-table"><summary>The same as a table</summary><div class="scroll" tabindex="0" role="region" aria-label="${hour} as a table"><table><thead><tr><th scope="col">Minute</th><th scope="col" class="num">Polls</th><th scope="col" class="num">Without an answer</th><th scope="col" class="num">Late by, at most</th><th scope="col" class="num">Delivered</th><th scope="col" class="num">Attempts failed</th></tr></thead><tbody>${minutes.map(row).toReversed()}</tbody></table></div></details>`;
 }

@@ -13,13 +13,15 @@ import { checklist } from './checklist.ts';
 import { flowPanel, flowText } from './flow-panel.ts';
 import { healthStrip } from './health.ts';
 import { endingList, needList, needShape } from './needs.ts';
+import { thenView } from './then.ts';
 
 /** Open incidents whose money is asked for; the list of needs has all. */
 const MOST_INCIDENTS = 50;
 
 export const nowPages = [
   page('/', async (ask) => {
-    const { site = '' } = ask.query;
+    const { site = '', at } = ask.query;
+    if (at !== undefined) return thenView(ask, { at, site });
     const [overview, incidents, flow, activity] = await Promise.all([
       ask.api.get<OverviewBody>('/v1/overview'),
       ask.api.get<{ data: ListedIncidentBody[] }>('/v1/incidents', { status: 'open', limit: MOST_INCIDENTS }),
@@ -29,9 +31,11 @@ export const nowPages = [
     const { title, text, needs } = overview.headline;
     const sites = overview.sites.filter(({ configured }) => configured).map((each) => each.site);
     const isEmpty = overview.purchases.total === 0 && flow.edges.length === 0;
-    const sub = !isEmpty && html`<p class="sub">${tied(second(overview, flow))}</p>`;
+    const sub =
+      !isEmpty &&
+      html`<p class="sub">${tied(second(overview, flow))} <a href="${ask.base}/?at=1h">How it was at another time</a></p>`;
     const body = html`<div class="head"><h1 class="say" data-said>${mark(overview)}${tied(text)}</h1>${sub}</div>
-<div class="stack">${needList(needs, incidents.data, ask)}${endingList(incidents.data, ask)}${isEmpty ? checklist(overview, ask) : html`${flowPanel(flow, sites, ask)}${activityCharts(activity)}`}${healthStrip(overview, ask)}</div>`;
+<div class="stack">${needList(needs, incidents.data, ask)}${endingList(incidents.data, ask)}${isEmpty ? checklist(overview, ask) : html`${flowPanel(flow, sites, ask)}${activityCharts({ ...activity, minutes: activity.minutes.slice(0, -1) })}`}${healthStrip(overview, ask)}</div>`;
     return { title, place: 'now', crumb: 'Now', body };
   }),
 ];

@@ -1,0 +1,45 @@
+/** Incidents of past moments, for pages about the past. */
+
+import type { Instant } from '../../domain/values/time.ts';
+import type { Queries } from '../connection/database.ts';
+import { INCIDENT_COLUMNS, INCIDENT_JOINS, type IncidentRow, incidentOf, type ReadIncident } from '../incidents/list.ts';
+
+/** An incident as it is now, with the last event for people about it up to a past moment. */
+export interface PastIncident extends IncidentRow {
+  /** The type of the event, such as `incident.grew`; null, as the others, when there was none yet. */
+  readonly toldType: string | null;
+  readonly toldAt: Instant | null;
+  readonly toldBody: string | null;
+}
+
+/** The incidents that had been opened and had not ended at a moment, the latest opened first. Reads those that ended later, and the open ones. */
+export async function incidentsAt(sql: Queries, at: Instant, limit: number): Promise<PastIncident[]> {
+  const rows = await sql<(ReadIncident & Pick<PastIncident, 'toldType' | 'toldAt' | 'toldBody'>)[]>`
+    select ${sql.unsafe(INCIDENT_COLUMNS)}, e.type as told_type, e.created_at as told_at, e.body as told_body
+    from (
+      select q.* from (
+        select * from purchase_watch_internal.incidents where ended_at is null
+        union all
+        select * from purchase_watch_internal.incidents where ended_at > ${at}::timestamptz) q
+      where q.opened_at <= ${at}::timestamptz order by q.position desc limit ${limit}) i ${sql.unsafe(INCIDENT_JOINS)}
+    left join lateral (
+      select type, created_at, body from purchase_watch_internal.events
+      where incident = i.id and type like 'incident.%' and created_at <= ${at}::timestamptz order by position desc limit 1) e on true
+    order by i.position desc`;
+  return rows.map(({ toldType, toldAt, toldBody, ...row }) => ({ ...incidentOf(row), toldType, toldAt, toldBody }));
+}
+
+/** When an incident that is part of no other one was open. */
+export interface IncidentSpan
+  extends Pick<IncidentRow, 'id' | 'kind' | 'site' | 'subscriber' | 'severity' | 'openedAt' | 'endedAt'> {}
+
+/** The incidents that were open at some time since a moment, the first opened first; with a site, those of that site alone. */
+export const incidentSpans = (
+  sql: Queries,
+  { since, site, limit }: { since: Instant; site: string | null; limit: number },
+) => sql<IncidentSpan[]>`
+    select id, kind, site, subscriber, severity, opened_at, ended_at from (
+      select * from purchase_watch_internal.incidents where ended_at is null
+      union all
+      select * from purchase_watch_internal.incidents where ended_at > ${since}::timestamptz) q
+    where ${site === null ? sql`parent is null` : sql`site = ${site}`} order by position desc limit ${limit}`;
