@@ -55,7 +55,18 @@ begin
   set purchase = null, customer = case when incident is null then -id else customer end, ended_at = old.ended_at,
     outcome = coalesce((
       select case o.outcome when 'again' then 'not_paid' else o.outcome end
-      from purchase_watch_internal.outcomes o where o.purchase = old.id), 'open'),
+      from purchase_watch_internal.outcomes o where o.purchase = old.id), case
+      -- Deleted while watched: its order may have been paid meanwhile.
+      when exists (
+        select from purchase_watch.purchases o where o.reference = old.reference and o.site = old.site and o.id <> old.id
+          and o.state = 2 and o.state_since > old.registered_at - interval '1 day')
+      or exists (
+        select from purchase_watch_internal.purchase_details own
+        join purchase_watch_internal.purchase_details d on purchase_watch_internal.order_key(d.fields) = purchase_watch_internal.order_key(own.fields)
+        join purchase_watch.purchases o on o.id = d.purchase
+        where own.purchase = old.id and o.site = old.site and o.id <> old.id
+          and o.state = 2 and o.state_since > old.registered_at - interval '1 day')
+      then 'paid_by_another' else 'open' end),
     amount = (
       select purchase_watch_internal.stored_number(d.fields, 'Price')
       from purchase_watch_internal.purchase_details d where d.purchase = old.id),

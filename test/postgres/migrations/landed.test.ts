@@ -19,7 +19,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0010_trends.sql': '768a2f4f04e279c11d352b9ec0344394b8dbaf017e5b56a95e7c66ed26d101bd',
   '0011_stay_views.sql': '19bbf7edd772e3422a267c9b09e20cf1e4c06989ebc57d0024ee5689cb74bfaf',
   '0012_then.sql': 'ac963953fdef98cc866e4ddc214ba6058c987258acec83d8ee9dea6267aeac6e',
-  '0013_aftermath.sql': 'd117c6490f6b90bfdaf4d54ca32adae68712e10d897a74bc8624bb0d720ad5f8',
+  '0013_aftermath.sql': '4ac6cb7c3f8bc229459d42f23b534e740597e662c66f91ea2bbeec714ae1eff0',
 };
 
 const hashOf = (name: string): string =>
