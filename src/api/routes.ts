@@ -20,6 +20,7 @@ import { mountActivity } from './flow/activity.ts';
 import { mountFlow } from './flow/flow.ts';
 import { mountSite } from './flow/site.ts';
 import type { Api, ApiDeps } from './http/route.ts';
+import { mountAftermath } from './incidents/aftermath.ts';
 import { mountCustomers } from './incidents/customers.ts';
 import { mountIncidents } from './incidents/incidents.ts';
 import { mountRehearsals } from './incidents/rehearsals.ts';
@@ -96,6 +97,7 @@ const CALLS: readonly ((app: Api, deps: AllDeps) => void)[] = [
   mountDeliveries,
   mountChannels,
   mountIncidents,
+  mountAftermath,
   mountCustomers,
   mountSilences,
   mountRehearsals,

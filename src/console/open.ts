@@ -75,8 +75,8 @@ export function createConsole(parts: ConsoleParts): ServedApp {
   const usual = usualZone(sites);
   app.use((c, next) => inZone(zoneOf(c, usual), next));
   // Streamed as the API answers it: a page would hold the whole list.
-  app.get('/purchases.csv', (c) =>
-    api.fetch(new Request(`http://console/v1/purchases.csv${new URL(c.req.url).search}`), {
+  app.on('GET', ['/purchases.csv', '/incidents/:id/aftermath.csv'], (c) =>
+    api.fetch(new Request(`http://console/v1${c.req.path}${new URL(c.req.url).search}`), {
       ...c.env,
       caller: c.get('caller'),
       via: 'console',

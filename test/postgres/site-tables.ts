@@ -36,6 +36,7 @@ const OF_SITES = {
     outcome_changes: 'purchase',
     snapshots: 'site',
   },
+  ...{ incident_members: 'site', aftermaths: 'incident' },
 };
 const OF_NONE = [
   ...[

@@ -13,6 +13,7 @@ const KEYS: Readonly<Record<string, string>> = {
   'events (id)': 'a ULID, unique over all databases',
   'deliveries (id)': 'a number of this database',
   'incidents (id)': 'a ULID, unique over all databases',
+  'incident_members (id)': 'a number of this database',
   'forgotten (id)': 'a number of this database',
   'nudges (id)': 'a number of this database',
   'silences (id)': 'a number of this database',

@@ -109,6 +109,7 @@ function stuckData({ incident, parts, limit }: RehearsedMessage): IncidentEventD
     slice: null,
     mark: null,
     earlier: null,
+    became: null,
     movedOn: null,
     includes: [],
     singles: null,

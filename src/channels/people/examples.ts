@@ -134,6 +134,7 @@ function openedData(now: Instant) {
       site: parts[0]!.site,
       state: parts[0]!.state,
     },
+    became: null,
     movedOn: null,
     includes: parts.map((_, index) => `inc_test_${index}`),
   } satisfies IncidentEventData<'incident.opened'>;
@@ -152,6 +153,7 @@ function endedData(now: Instant) {
     since: openedAt,
     count: 3,
     peak: MEMBERS,
+    became: null,
     movedOn: 180,
     causes,
     parts: [],
@@ -205,6 +207,7 @@ function typicalEnded(now: Instant): IncidentEventData<'incident.ended'> {
     ...TYPICAL,
     count: 1,
     peak: 14,
+    became: null,
     movedOn: 9,
     causes: [{ cause: 'return_request', why: null, likely: true }],
   };

@@ -12,6 +12,7 @@ import { printJson, printLine } from '../terminal/output.ts';
 import { recordCommand } from '../terminal/record.ts';
 import { BY, INCIDENT_ID, nameOf, noteOf } from './care-options.ts';
 import { list } from './list-incidents.ts';
+import { aftermath } from './show-aftermath.ts';
 import { customers } from './show-customers.ts';
 import { show } from './show-incident.ts';
 
@@ -98,9 +99,10 @@ export const register = group(
       ['incidents --all --site se', 'also what is over'],
       ['incidents show inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2', 'all that is known of one'],
       ['incidents customers inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2', 'who waits, to call customers back'],
+      ['incidents aftermath inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2', 'what it came to, to forward'],
       ['incidents acknowledge inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2 --by Kim', 'you look after it'],
       ['incidents answer inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2 --cause deploy --by Kim', 'what it was'],
     ],
   },
-  { list, show, customers, acknowledge, release, answer },
+  { list, show, customers, aftermath, acknowledge, release, answer },
 );

@@ -3,6 +3,7 @@ import type { PageRoute } from '../frame/page-route.ts';
 import { channelPages } from './channels/channels.ts';
 import { deliveryListPages } from './deliveries/list.ts';
 import { deliveryPages } from './deliveries/one.ts';
+import { aftermathPages } from './incidents/aftermath.ts';
 import { incidentPages } from './incidents/incident.ts';
 import { incidentListPages } from './incidents/list.ts';
 import { nowPages } from './now/now.ts';
@@ -24,6 +25,7 @@ export const PAGES: readonly PageRoute[] = [
   ...sitePages,
   ...incidentListPages,
   ...incidentPages,
+  ...aftermathPages,
   ...subscriberListPages,
   ...subscriberPages,
   ...subscriberActions,

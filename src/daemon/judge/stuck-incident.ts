@@ -33,7 +33,7 @@ export const placesOf = (verdict: IncidentVerdict): StoryPlace[] =>
 /** The data of the event, but for what every incident's has. */
 export function stuckData(
   verdict: IncidentVerdict,
-  { limit, oldest, money, evidence, around, left, last, earlier }: Awaited<ReturnType<typeof readStory>>,
+  { limit, oldest, money, evidence, around, left, last, earlier, became }: Awaited<ReturnType<typeof readStory>>,
   { overdue, detections, sessionLength }: StuckContext,
 ) {
   const { incident, parts } = verdict;
@@ -94,6 +94,7 @@ export function stuckData(
             site: earlier.site,
             state: earlier.state === null ? null : namedState(earlier.state),
           },
+    became,
     movedOn: incident.endedAt !== null ? leaves.reduce((sum, leaf) => sum + leaf.movedOn, 0) : null,
     includes: parts.map(({ id }) => id),
   };

@@ -24,6 +24,7 @@ import {
 } from '../../postgres/upkeep/retention.ts';
 import { createSchedule } from '../../runtime/loops/schedule.ts';
 import type { Deps } from '../deps.ts';
+import { countAftermath } from './aftermaths.ts';
 import { createRenaming } from './renaming.ts';
 import type { Resealing } from './resealing.ts';
 import type { Snapshots } from './snapshots.ts';
@@ -142,6 +143,7 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
       if (clock.monotonic() >= foldAt) {
         if (await foldAppended(sql)) return WHILE_MORE;
         if (await renaming()) return WHILE_MORE;
+        if (await countAftermath(sql, clock.now())) return WHILE_MORE;
         if (clock.monotonic() >= retireAt) await retire();
         foldAt = clock.monotonic() + FOLD_EVERY;
       }

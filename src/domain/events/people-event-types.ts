@@ -107,6 +107,7 @@ const stuckData = z.object({
   earlier: orNull(answer.extend({ site: orNull(word), state: orNull(readableState) })).describe(
     'What it was the last time this happened, as a person said.',
   ),
+  became: orNull(word).describe('How those who were stuck ended, in a sentence: so far; given at the end.'),
   movedOn: orNull(count).describe('How many of those stuck got on after all since it began, or came back; given at the end.'),
   includes: listOf(word).describe('Ids of the incidents that are part of this one.'),
   singles: orNull(z.object({ until: orNull(z.literal('over')), counted: count, perDay: orNull(quantity) })).describe(

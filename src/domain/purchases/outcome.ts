@@ -11,6 +11,9 @@ export type PurchaseOutcome = (typeof OUTCOMES)[number];
 /** The numbers of the states in which a purchase is paid. */
 export const PAID_STATES: readonly number[] = STATE_NAMES.filter((name) => checkoutEnd(name) === 'paid').map(numberOf);
 
+/** The numbers of the states that a checkout ends in. */
+export const FINAL_STATES: readonly number[] = STATE_NAMES.filter((name) => checkoutEnd(name) !== null).map(numberOf);
+
 /** The outcome of a purchase so far; `wasStuck`: a poll found the purchase stuck at some time. */
 export function outcomeOf(purchase: {
   readonly status: PurchaseStatus;

@@ -1,11 +1,12 @@
 /** The customers around an incident of stuck purchases: those stuck now, and all who came to the state in a time. */
 import type { Alarm, Detection } from '../../domain/incidents/detection.ts';
 import { MARKS_BEFORE, type NearMark, type SlicedStay } from '../../domain/incidents/slice.ts';
-import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { customerOf, sliced } from '../stays/customer.ts';
 import { listed, paidByAnother, paidByAnotherAt, type StuckPlace } from '../stays/evidence.ts';
 import { AMOUNT, MOST_READ } from '../stays/money.ts';
+import { registeredFor } from '../stays/registered.ts';
 import { marksIn } from '../trends/marks.ts';
 
 /** A state of a site that the incident `incident` is made of, with the incident `id` that is about it alone. */
@@ -136,30 +137,18 @@ export interface NamedStay extends SlicedStay {
   readonly purchaseId: string;
 }
 
-/** Who comes to a state was registered this long before at most: a checkout lasts no longer. */
-const REGISTERED_BEFORE: Milliseconds = 2 * 3_600_000;
-
 /**
- * The stays in a state of a site that began in a time, in order. There is no index of purchases by time: their row ids are in
- * the order of registration, so the ids of that time are found by halving, and of them the newest `most` are looked at.
+ * The stays in a state of a site that began in a time, in order; of the purchases registered for it, the newest `most` are looked at.
  * `isComplete`: there were no more.
  */
 export async function staysBetween(
   sql: Queries,
   { site, state, from, until, most }: { site: string; state: number; from: Instant; until: Instant; most: number },
 ): Promise<{ stays: NamedStay[]; isComplete: boolean }> {
-  const [first, after] = await Promise.all([firstIdSince(sql, from - REGISTERED_BEFORE), firstIdSince(sql, until)]);
+  const { candidates } = await registeredFor(sql, { site, from, until, most });
   const rows = await sql<(NamedStay & { looked: number })[]>`
     -- One row after the other by its key, whatever the planner thinks of their number.
-    with candidates as materialized (
-      select q.id from (
-        select distinct status, coalesce(state, -2147483648) as state, stuck from purchase_watch.purchase_totals where site = ${site}) g
-      cross join lateral (
-        select p.id from purchase_watch.purchases p
-        where p.site = ${site} and p.status = g.status and coalesce(p.state, -2147483648) = g.state and (p.stuck_since is not null) = g.stuck
-          and -p.id <= ${-first} and -p.id > ${-after}
-        order by -p.id limit ${most + 1}) q
-      order by q.id desc limit ${most + 1})
+    with candidates as materialized (${candidates})
     select p.purchase_id, ${customerOf(sql)}::text as customer, t.not_after as entered_at,
       coalesce(case when n.purchase is null then p.stuck_since end, (
         select min(e.created_at) from purchase_watch_internal.events e
@@ -199,20 +188,4 @@ export async function readAround(
     stays.push(...(await staysBetween(sql, { site: only, state, from: since, until, most: MOST_EXAMINED })).stays);
   const from = Math.min(...places.map(({ since }) => since)) - MARKS_BEFORE;
   return { stays, marks: await marksIn(sql, { from, to: until }, another === undefined ? only : null) };
-}
-
-/** The lowest row id of purchases that were registered since a moment; one above the highest when there is none. */
-async function firstIdSince(sql: Queries, at: Instant): Promise<number> {
-  const [row] = await sql<{ id: number }[]>`
-    with recursive search as (
-      select min(id) as low, max(id) + 1 as high from purchase_watch.purchases
-      union all
-      select case when m.registered_at < ${at}::timestamptz then m.id + 1 else s.low end,
-        case when m.registered_at < ${at}::timestamptz then s.high else (s.low + s.high) / 2 end
-      from search s
-      cross join lateral (
-        select id, registered_at from purchase_watch.purchases where id >= (s.low + s.high) / 2 order by id limit 1) m
-      where s.low < s.high)
-    select min(high) as id from search where low >= high`;
-  return row?.id ?? 0;
 }

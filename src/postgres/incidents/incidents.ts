@@ -16,6 +16,7 @@ import { alertedTroubles } from '../shards/replica-troubles.ts';
 import { MOST_OF_ONE_ORDER, orderOf, paidByAnother } from '../stays/evidence.ts';
 import { type StayResults, type StoredStay, writingStays } from '../stays/stays.ts';
 import { subscriberSymptoms } from '../subscribers/symptoms.ts';
+import { joiningMembers } from '../trends/members.ts';
 import { notingStuck, notingTakenOver } from './stuck-alerts.ts';
 
 /** The symptoms now, without stuck purchases: sites that answer no replica, subscribers and replicas in trouble. */
@@ -155,6 +156,7 @@ export async function saveVerdicts(
     ${writingStays(sql, stays)},
     ${notingStuck(sql, stuck)},
     ${notingTakenOver(sql, takenOver)},
+    ${joiningMembers(sql, incidents)},
     ${announcing(sql, events, sql`exists (select from held)`)}
     select true as held from held union all select null from notified`;
   return rows.some((row) => row.held);

@@ -1,12 +1,14 @@
 /** Everything that a message about stuck purchases reads. */
 
 import type { Incident } from '../../domain/incidents/incident.ts';
+import { billLine, billOf } from '../../domain/trends/aftermath-words.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { causeEvidence, earlierAnswer } from '../stays/evidence.ts';
 import type { StayLimits } from '../stays/limits.ts';
 import { moneyWaiting } from '../stays/money.ts';
 import { RECENT, type UsualReader } from '../stays/usual.ts';
+import { membersOf } from '../trends/members.ts';
 import { readAround, stuckPurchases } from './customers.ts';
 import { countStuck } from './incidents.ts';
 import { findIncident } from './list.ts';
@@ -26,7 +28,7 @@ const NAMED = 5;
 
 /**
  * The facts that the message about an incident tells. Null is what is not asked: the limit is that of a single place; causes are looked for while the incident lasts; when it is
- * over, `left` counts who is stuck all the same and `last` is the last message. `usual`: given when the incident takes the place of
+ * over, `left` counts who is stuck all the same, `became` says how those who were stuck ended, and `last` is the last message. `usual`: given when the incident takes the place of
  * single alerts; brought up to date then.
  */
 export async function readStory(
@@ -55,6 +57,7 @@ export async function readStory(
     // The alarm is off, and some may have left.
     left: isOver ? await countStuck(sql, places) : null,
     last: isOver ? await lastMessage(sql, id) : null,
+    became: isOver ? billLine(billOf((await membersOf(sql, id)).members)) || null : null,
     earlier: await earlierAnswer(sql, { site, state, except: id, sites: places.map((place) => place.site) }),
   };
 }

@@ -19,4 +19,6 @@ export const LOCKS = locksIn(`
 0013_marks.sql
 0014_outcome_lists.sql | create index concurrently | purchase_watch_internal.outcomes | ShareUpdateExclusiveLock | index
 0015_trend_sums.sql | create trigger | purchase_watch_internal.outcome_hours | ShareRowExclusiveLock | none
+0016_aftermath.sql | create table | purchase_watch.purchases | ShareRowExclusiveLock | none
+0016_aftermath.sql | create trigger | purchase_watch_internal.stays | ShareRowExclusiveLock | none
 `);

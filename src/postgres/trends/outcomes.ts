@@ -3,8 +3,7 @@
  * table in its own transaction; folding reads how these purchases stand and puts the difference into the counts.
  */
 
-import { PAID_STATES } from '../../domain/purchases/outcome.ts';
-import { checkoutEnd, numberOf, STATE_NAMES } from '../../domain/purchases/states.ts';
+import { FINAL_STATES, PAID_STATES } from '../../domain/purchases/outcome.ts';
 import { LAST_BUCKET, PER_DOUBLING } from '../../domain/stays/dwell.ts';
 import { HOUR, type Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
@@ -18,8 +17,6 @@ const FOLDED_AT_ONCE = 1_000;
 const MOST_SLICES = 64;
 /** A purchase that was registered so much later than another one of its order ended is another errand of the customer. */
 const AGAIN_WITHIN: Milliseconds = 24 * HOUR;
-
-const FINAL_STATES = STATE_NAMES.filter((name) => checkoutEnd(name) !== null).map(numberOf);
 
 const KEY = 'hour, way, was_stuck, outcome, site, method, country, currency';
 

@@ -101,7 +101,16 @@ const removing =
   (sql: Queries, { before, limit }: OldRows) =>
     removeBatch(sql, table, { condition: olderThan(sql, column, before), limit });
 
-export const removeIncidents = removing('incidents', 'ended_at');
+/** Deletes ended incidents, and what is kept of customers and counts for no other one. */
+export async function removeIncidents(sql: Queries, { before, limit }: OldRows): Promise<number> {
+  const alone = sql`not exists (select from purchase_watch_internal.incidents i where i.id = incident)`;
+  const condition = sql`stuck_at < ${before}::timestamptz and ${alone}`;
+  return (
+    (await removeBatch(sql, 'incidents', { condition: olderThan(sql, 'ended_at', before), limit })) ||
+    (await removeBatch(sql, 'incident_members', { condition, limit })) ||
+    (await removeBatch(sql, 'aftermaths', { condition: alone, limit }))
+  );
+}
 export const removeSilences = removing('silences', 'ends_at');
 /** Recorded changes by operators. */
 export const removeActions = removing('actions', 'at');

@@ -68,6 +68,7 @@ const story = (differs: Partial<Story> = {}): Story => ({
   around: { stays: [], marks: [] },
   left: null,
   last: null,
+  became: null,
   earlier: null,
   ...differs,
 });

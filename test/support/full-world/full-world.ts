@@ -10,6 +10,7 @@ import { startTestApp, type TestApp } from '../test-app.ts';
 import { addCounts, addReplicaElsewhere } from './counts.ts';
 import { addEnds } from './ends.ts';
 import { addIncidents } from './incidents.ts';
+import { addMembers } from './members.ts';
 import { addPurchases, LONGEST, longId } from './purchases.ts';
 import { addAlerts, addDeliveries, newSubscribers } from './receivers.ts';
 import { addSnapshots } from './snapshots.ts';
@@ -62,6 +63,7 @@ export async function startFullWorld(): Promise<World> {
   await addDeliveries(sql);
   await addEnds(sql);
   await addIncidents(sql);
+  await addMembers(sql);
   await addAlerts(sql);
   await addSessions(t);
   await sql`analyze`;
@@ -128,6 +130,12 @@ async function fullAddresses({ database: { sql } }: TestApp): Promise<World['add
     ['/sites/:name', ['/sites/se', `/sites/${LONG_SITE}`]],
     ['/incidents', ['/incidents', '/incidents?status=ended']],
     ['/incidents/:id', incidents.map((id) => `/incidents/inc_${id}`)],
+    [
+      '/incidents/:id/aftermath',
+      ['se_cards', 'ended_246', 'ended_248', 'ended_246/aftermath?outcome=open,paid&from=50'].map(
+        (id) => `/incidents/inc_${id}${id.includes('/') ? '' : '/aftermath'}`,
+      ),
+    ],
     ['/subscribers', ['/subscribers']],
     ['/subscribers/:name', [PAUSED, OFF, 'shop-13', 'default', '@slack'].map((name) => `/subscribers/${name}`)],
     ['/deliveries', ['/deliveries', '/deliveries?status=exhausted', '/deliveries?status=nonsense']],

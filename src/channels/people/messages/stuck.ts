@@ -17,6 +17,8 @@ import { beganAt, stuckHeadline } from './stuck-headline.ts';
 
 /** Purchases named at most. */
 const NAMED_PURCHASES = 5;
+/** Characters of how customers ended. */
+const LONGEST_ENDS = 400;
 /** States of sites named at most. */
 const NAMED_PARTS = 8;
 
@@ -73,7 +75,7 @@ function saidParagraph(incident: StuckIncident): Labelled[] {
 }
 
 function endedDraft(incident: StuckIncident): Draft {
-  const { incidentId, at, endedAt, reopenedAt, count, peak, movedOn, answer, causes } = incident;
+  const { incidentId, at, endedAt, reopenedAt, count, peak, movedOn, became, answer, causes } = incident;
   const [likely] = causes;
   const guess = likely === undefined ? '' : ` The ${likely.likely ? 'likeliest' : 'first guess'} was ${code(likely.cause, 60)}.`;
   return {
@@ -83,11 +85,15 @@ function endedDraft(incident: StuckIncident): Draft {
       ['Began', moment(beganAt(incident))],
       ['Over', moment(endedAt ?? at)],
       ['Stuck at the worst', customers(peak)],
-      [reopenedAt === null ? 'Got on after all' : 'Got on since it came back', movedOn === null ? null : customers(movedOn)],
+      [
+        reopenedAt === null ? 'Got on after all' : 'Got on since it came back',
+        movedOn === null || became !== null ? null : customers(movedOn),
+      ],
       ['Still stuck', count === 0 ? null : `${customers(count)}, who may have left`],
     ],
     paragraphs: [
       ...partsParagraph(incident),
+      ['What became of them', became === null ? null : plain(became, LONGEST_ENDS), { order: 70 }],
       answer === null
         ? [
             'What was it?',

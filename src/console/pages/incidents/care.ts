@@ -40,7 +40,8 @@ export function firstActs(parts: CareParts, keepsParts: string | null, { isFirst
   const { endedAt, acknowledged, answer } = incident;
   const isOwned = acknowledged !== null;
   const links = html`${endedAt === null && html`<a class="btn" href="#silence">Silence</a>`}<a class="btn" href="#answer">${answer === null ? 'Say what it was' : 'Say again what it was'}</a>`;
-  if (endedAt !== null) return html`<div class="acts">${links}</div>`;
+  const came = html`<a class="btn first" href="${address(parts)}/aftermath">What it came to</a>`;
+  if (endedAt !== null) return html`<div class="acts">${incident.kind === 'stuck' && came}${links}</div>`;
   if (isOwned)
     return html`<div class="acts"><a class="btn first" href="#note">${acknowledged.note === null ? 'Add a note' : 'Change the note'}</a>${links}</div>`;
   const tried = triedOf(parts, 'acknowledge');
