@@ -1,30 +1,25 @@
 /** Attempts of deliveries by receiver: how many were taken, how long that took, and each day. */
 
-import { piecesOf, placeIn } from '../../domain/trends/pieces.ts';
-import { DAY, isoTime, type Milliseconds } from '../../domain/values/time.ts';
+import type { Period } from '../../domain/trends/period.ts';
+import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { AttemptSum } from '../../postgres/trends/read.ts';
-import { boundAt, type SeriesTime } from './series.ts';
+import { boundAt } from './series.ts';
 
 /** The upper bound of a bucket of purchase_watch_internal.took_bucket: 10 ms, and four for each doubling from there. */
 const tookBelow = (bucket: number): Milliseconds => 10 * 2 ** (bucket / 4);
 
-export function receiversOf(sums: readonly AttemptSum[], { range, present, zone, local }: SeriesTime) {
-  const days = range === '24h' ? [present] : piecesOf(present, DAY, zone);
-  const at = range === '24h' ? () => 0 : placeIn(present, DAY, local);
+export function receiversOf(sums: readonly AttemptSum[], days: readonly Period[]) {
   return [...Map.groupBy(sums, ({ subscriber }) => subscriber)].map(([subscriber, rows]) => {
-    const byDay = Map.groupBy(
-      rows.flatMap(({ hour, ...row }) => (hour === null ? [] : [{ ...row, hour }])),
-      ({ hour }) => at(hour),
-    );
+    const byDay = rows.filter(({ place }) => place !== null);
     const taken = rows.flatMap(({ bucket, attempts, failed }) =>
       bucket === null || attempts === failed ? [] : [{ bucket, customers: attempts - failed }],
     );
     return {
       subscriber,
-      ...added(rows.filter(({ hour }) => hour !== null)),
+      ...added(byDay),
       medianMs: taken.length === 0 ? null : boundAt(taken, 0.5, tookBelow),
       p95Ms: taken.length === 0 ? null : boundAt(taken, 0.95, tookBelow),
-      days: days.map(({ from }, place) => ({ from: isoTime(from), ...added(byDay.get(place) ?? []) })),
+      days: days.map(({ from }, day) => ({ from: isoTime(from), ...added(byDay.filter(({ place }) => place === day)) })),
     };
   });
 }

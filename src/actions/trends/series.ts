@@ -81,16 +81,11 @@ function series(
   });
 }
 
-/** The median and the 95th percentile of waiting in each day, or in every three hours: the upper bounds of their buckets; null for too few. */
-export function waitingOf(
-  waited: readonly { hour: Instant; bucket: number; customers: number }[],
-  { range, present, zone, local }: SeriesTime,
-) {
-  const length = PIECE_LENGTHS[range].shares;
-  const at = placeIn(present, length, local);
-  const pieces = Map.groupBy(waited, ({ hour }) => at(hour));
-  return piecesOf(present, length, zone).map(({ from, to }, place) => {
-    const counts = pieces.get(place) ?? [];
+/** The median and the 95th percentile of waiting in each piece: the upper bounds of their buckets; null for too few. */
+export function waitingOf(waited: readonly { place: number; bucket: number; customers: number }[], pieces: readonly Period[]) {
+  const byPiece = Map.groupBy(waited, ({ place }) => place);
+  return pieces.map(({ from, to }, place) => {
+    const counts = byPiece.get(place) ?? [];
     const customers = counts.reduce((sum, each) => sum + each.customers, 0);
     const isFew = shareOf({ customers, paid: 0 }) === null;
     const below = (share: number) => (isFew ? null : boundAt(counts, share, (bucket) => boundsOf(bucket).below));

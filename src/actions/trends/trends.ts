@@ -4,7 +4,7 @@ import { namedState } from '../../domain/purchases/states.ts';
 import { changeOf, shareOf } from '../../domain/trends/compare.ts';
 import { customersOf, type Ends, endsOf } from '../../domain/trends/ends.ts';
 import { type Period, periodsOf, type TrendRange } from '../../domain/trends/period.ts';
-import { quickLocal } from '../../domain/trends/pieces.ts';
+import { PIECE_LENGTHS, piecesOf, quickLocal } from '../../domain/trends/pieces.ts';
 import { decimal } from '../../domain/values/exact-json.ts';
 import { isoTime } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -17,7 +17,7 @@ import {
   endedInHoursByWay,
   endedSums,
   placesOfEnds,
-  waitedInHours,
+  waitedIn,
 } from '../../postgres/trends/read.ts';
 import { zoneOf } from '../../runtime/loops/schedule.ts';
 import { happenedIn } from './lane.ts';
@@ -43,14 +43,16 @@ export async function readTrends(sql: Sql, { range, site, zone: name, limits }: 
   const now = await databaseNow(sql);
   const { present, before } = periodsOf(range, now, zone);
   const time: SeriesTime = { range, present, before, zone, local: quickLocal(zone) };
+  const pieces = piecesOf(present, PIECE_LENGTHS[range].shares, zone);
+  const days = range === '24h' ? [present] : pieces;
   const [hours, earlier, sums, earlierSums, byWay, waiting, attempts, happened] = await Promise.all([
     endedInHours(sql, present, site),
     endedInHours(sql, before, site),
     endedSums(sql, present, site),
     endedSums(sql, before, site),
     range === '24h' ? endedInHoursByWay(sql, present, site) : [],
-    readWaiting(sql, { site, limits, time }),
-    attemptsIn(sql, present),
+    readWaiting(sql, { site, limits, pieces }),
+    attemptsIn(sql, days),
     happenedIn(sql, present, site),
   ]);
   const ways = waysOf(sums, earlierSums);
@@ -70,7 +72,7 @@ export async function readTrends(sql: Sql, { range, site, zone: name, limits }: 
     shares: sharesOf(hours, earlier, time),
     waiting,
     money: moneyOf(sums),
-    receivers: receiversOf(attempts, time),
+    receivers: receiversOf(attempts, days),
     ...happened,
   };
 }
@@ -103,13 +105,16 @@ function waysOf(present: readonly EndedSum[], before: readonly EndedSum[]) {
 }
 
 /** How long customers waited where most of them waited last: a state with a limit, at one site, for limits differ by site. */
-async function readWaiting(sql: Sql, { site, limits, time }: Pick<TrendsWanted, 'site' | 'limits'> & { time: SeriesTime }) {
-  const places = await placesOfEnds(sql, time.present, site);
+async function readWaiting(
+  sql: Sql,
+  { site, limits, pieces }: Pick<TrendsWanted, 'site' | 'limits'> & { pieces: readonly Period[] },
+) {
+  const places = await placesOfEnds(sql, { from: pieces[0]!.from, to: pieces.at(-1)!.to }, site);
   for (const place of places) {
     const { ms: limitMs } = limits.limitOf(place.site, place.way);
     if (limitMs === null) continue;
-    const pieces = waitingOf(await waitedInHours(sql, time.present, place), time);
-    return { site: place.site, state: namedState(place.way), limitMs, pieces };
+    const waited = await waitedIn(sql, pieces, place);
+    return { site: place.site, state: namedState(place.way), limitMs, pieces: waitingOf(waited, pieces) };
   }
   return null;
 }

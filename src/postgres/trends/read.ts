@@ -3,7 +3,7 @@
 import type { Share } from '../../domain/trends/compare.ts';
 import { type CountedOutcome, LISTED_ENDS, type OutcomeCount } from '../../domain/trends/ends.ts';
 import type { Period } from '../../domain/trends/period.ts';
-import { DAY, type Instant } from '../../domain/values/time.ts';
+import { DAY, type Instant, isoTime } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 
 /** Customers whose checkout ended in an hour. */
@@ -78,12 +78,18 @@ function wholeDays(sql: Queries, period: Period, site: string | null): Fragment 
     union all ${hours({ from: last, to: period.to })}`;
 }
 
-/** How long purchases of a site waited in a state before their end: by hour and bucket of src/domain/stays/dwell.ts. */
-export const waitedInHours = (sql: Queries, period: Period, { site, way }: { site: string; way: number }) => sql<
-  { hour: Instant; bucket: number; customers: number }[]
+/** SQL: the place of an hour among pieces of time that follow each other, from 0 on. */
+const placeAmong = (sql: Queries, pieces: readonly Period[]): Fragment =>
+  sql`width_bucket(hour, ${pieces.map(({ from }) => isoTime(from))}::timestamptz[]) - 1`;
+
+/** How long purchases of a site waited in a state before their end: by piece of time and bucket of src/domain/stays/dwell.ts. */
+export const waitedIn = (sql: Queries, pieces: readonly Period[], { site, way }: { site: string; way: number }) => sql<
+  { place: number; bucket: number; customers: number }[]
 >`
-    select hour, bucket::integer as bucket, customers::float8 as customers from purchase_watch_internal.waited_hours
-    where ${within(sql, period, site)} and way = ${way} and customers > 0 order by 1, 2`;
+    select ${placeAmong(sql, pieces)} as place, bucket::integer as bucket, sum(customers)::float8 as customers from purchase_watch_internal.waited_hours
+    where ${within(sql, spanOf(pieces), site)} and way = ${way} and customers > 0 group by 1, 2 order by 1, 2`;
+
+const spanOf = (pieces: readonly Period[]): Period => ({ from: pieces[0]!.from, to: pieces.at(-1)!.to });
 
 /** Customers by site and the state that they waited in last, the most first. */
 export const placesOfEnds = (sql: Queries, period: Period, site: string | null) => sql<{ site: string; way: number }[]>`
@@ -93,20 +99,22 @@ export const placesOfEnds = (sql: Queries, period: Period, site: string | null) 
 
 export interface AttemptSum {
   readonly subscriber: string;
-  /** Null in a sum by bucket. */
-  readonly hour: Instant | null;
-  /** The bucket of the time that attempts took, see took_bucket; null in a sum by hour. */
+  /** Of a piece of time; null in a sum by bucket. */
+  readonly place: number | null;
+  /** The bucket of the time that attempts took, see took_bucket; null in a sum by piece. */
   readonly bucket: number | null;
   readonly attempts: number;
   /** Attempts that the receiver did not take. */
   readonly failed: number;
 }
 
-/** Attempts by subscriber and hour, and by subscriber and how long they took. */
-export const attemptsIn = (sql: Queries, { from, to }: Period) => sql<AttemptSum[]>`
-    select s.name as subscriber, h.hour, h.bucket::integer as bucket, h.attempts, h.failed from (
-      select subscriber, hour, bucket, sum(attempts)::float8 as attempts, coalesce(sum(attempts) filter (where not delivered), 0)::float8 as failed
-      from purchase_watch_internal.delivery_hours
-      where subscriber in (select id from purchase_watch_internal.subscribers) and hour >= ${from}::timestamptz and hour < ${to}::timestamptz
-      group by grouping sets ((subscriber, hour), (subscriber, bucket))) h
+/** Attempts by subscriber and piece of time, and by subscriber and how long they took. */
+export const attemptsIn = (sql: Queries, pieces: readonly Period[]) => sql<AttemptSum[]>`
+    select s.name as subscriber, h.place, h.bucket::integer as bucket, h.attempts, h.failed from (
+      select subscriber, place, bucket, sum(attempts)::float8 as attempts, coalesce(sum(attempts) filter (where not delivered), 0)::float8 as failed
+      from (
+        select subscriber, ${placeAmong(sql, pieces)} as place, bucket, attempts, delivered from purchase_watch_internal.delivery_hours
+        where subscriber in (select id from purchase_watch_internal.subscribers)
+          and hour >= ${spanOf(pieces).from}::timestamptz and hour < ${spanOf(pieces).to}::timestamptz) placed
+      group by grouping sets ((subscriber, place), (subscriber, bucket))) h
     join purchase_watch_internal.subscribers s on s.id = h.subscriber order by 1, 2, 3`;
