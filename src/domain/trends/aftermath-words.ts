@@ -100,7 +100,7 @@ export function aftermathSentence({ where, place, bill, loss }: Told): string {
     return `${where} lost about ${counted(Math.round(loss.customers.about), 'customer')}${worth} ${place}.`;
   }
   const after = paid + paidByAnother;
-  const facts = `${counted(stuck, 'customer')} got stuck ${place}, and ${after === stuck ? 'all' : grouped(after)} of them paid after all.`;
+  const facts = `${counted(stuck, 'customer')} got stuck ${place}, and ${after === 0 ? 'none' : after === stuck ? 'all' : grouped(after)} of them paid after all.`;
   return loss === null ? `${where}: ${facts}` : `${where} lost no more customers than usual: ${facts}`;
 }
 
