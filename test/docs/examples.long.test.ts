@@ -248,7 +248,11 @@ async function readYaml({ text }: Example): Promise<void> {
     CREDS: makeOperator().creds('audit'),
   };
   const standIn = (name: string) =>
-    name.endsWith('_URL') ? `https://a.example/${name}` : (others[name.slice(name.indexOf('_') + 1)] ?? SECRET);
+    name.endsWith('_SMTP_URL')
+      ? 'smtps://user:password@a.example'
+      : name.endsWith('_URL')
+        ? `https://a.example/${name}`
+        : (others[name.slice(name.indexOf('_') + 1)] ?? SECRET);
   const named = [...text.matchAll(/(?<!\$)\$\{(\w+)\}/g)].map(([, name]) => [name!, standIn(name!)] as const);
   expect(() => loadSettings({ PURCHASE_WATCH_CONFIG: path, ...Object.fromEntries(named) })).not.toThrow();
 }
