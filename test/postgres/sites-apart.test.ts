@@ -15,6 +15,7 @@ const KEYS: Readonly<Record<string, string>> = {
   'incidents (id)': 'a ULID, unique over all databases',
   'incident_members (id)': 'a number of this database',
   'forgotten (id)': 'a number of this database',
+  'marks (id)': 'a number of this database',
   'nudges (id)': 'a number of this database',
   'silences (id)': 'a number of this database',
   'stays (id)': 'a number of this database',

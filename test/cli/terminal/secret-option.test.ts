@@ -109,6 +109,7 @@ test('every option that may carry a secret reads it from elsewhere', async () =>
     'init --client-secret-file <file>',
     'listen --forward <url>',
     'listen --url <url>',
+    'mcp --url <url>',
     'simulate --register <url>',
   ]);
   expect(suspects.length - others.length).toBeGreaterThan(7);
