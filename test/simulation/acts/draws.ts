@@ -14,7 +14,7 @@ import {
   STATEMENT_ERRORS,
   type Variation,
 } from './act.ts';
-import { OLDER_SCHEMAS } from './upgrade.ts';
+import { SCHEMAS_OF_WORLDS } from './upgrade.ts';
 
 interface Frame {
   readonly daemons: number;
@@ -81,7 +81,7 @@ const KINDS: readonly (readonly [weight: number, Draw])[] = [
         at,
         does: 'upgrades',
         daemon: daemonOf(random, frame),
-        from: random.one(OLDER_SCHEMAS),
+        from: random.one(SCHEMAS_OF_WORLDS),
         lasts: 30_000 + random.below(MINUTE),
       },
     ],

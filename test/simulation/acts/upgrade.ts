@@ -12,6 +12,11 @@ export const OLDER_SCHEMAS: readonly number[] = FILES.map(({ number }) => number
   (number) => number >= FIRST_RELEASE && number < FILES.length,
 );
 
+/** Those that a world may have: an index that is built beside writers needs two sessions, and the engine of worlds has one. */
+export const SCHEMAS_OF_WORLDS = OLDER_SCHEMAS.filter(
+  (number) => !FILES.some((file) => file.number > number && /\bindex concurrently\b/i.test(file.text)),
+);
+
 const MADE =
   /^(?:create (?<kind>table|function|type|view|index)(?: concurrently)? (?<name>[\w.]+)(?: on (?<on>\w+)\.)?|alter table (?<table>[\w.]+)\s+add column (?<column>\w+))/gim;
 
