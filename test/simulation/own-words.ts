@@ -72,7 +72,8 @@ const FIGURES: Readonly<Record<string, readonly [least: number, most: number]>> 
   purchase_watch_channel_up: [1, 1],
   purchase_watch_polls_in_flight: [0, 1],
   purchase_watch_polls_unrecorded: [0, 1],
-  purchase_watch_polls_due: [0, 2],
+  // Of hundreds of purchases a few are due at any moment; none is for long.
+  purchase_watch_poll_lag_seconds: [0, 2],
   purchase_watch_deliveries_waiting: [0, 0],
   purchase_watch_database_connections: [0, 12],
   purchase_watch_database_queries_waiting: [0, 2],

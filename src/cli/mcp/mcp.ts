@@ -5,8 +5,8 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import { packageVersion } from '../../runtime/process/package-version.ts';
 import { apiAddressArgument, apiKeyIn, ownApi } from '../run/address.ts';
 import { declare } from '../terminal/command.ts';
+import { callTool, toolList } from './calls.ts';
 import { serveTools } from './protocol.ts';
-import { callTool, toolList } from './tools.ts';
 
 /** A rehearsal may wait for its turn, and takes the longest. */
 const ANSWER_WITHIN: Milliseconds = 120_000;

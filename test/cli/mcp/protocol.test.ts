@@ -1,8 +1,8 @@
 /** The messages of the Model Context Protocol, line by line. */
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
+import { toolList } from '../../../src/cli/mcp/calls.ts';
 import { serveTools } from '../../../src/cli/mcp/protocol.ts';
-import { toolList } from '../../../src/cli/mcp/tools.ts';
 
 const META = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
