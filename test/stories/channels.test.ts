@@ -10,6 +10,13 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const DOWN = { status: 410 };
 
+/** Delivers what is due, and half a minute later judges. */
+async function pass({ app, clock }: TestApp): Promise<void> {
+  await app.deliverOnce();
+  clock.advance('31s');
+  await app.judgeOnce();
+}
+
 test('a channel that is gone is told in the others and in the log, and not in itself', async () => {
   const ops = await startSlackStandIn();
   const t = await startTestApp({
@@ -27,11 +34,7 @@ test('a channel that is gone is told in the others and in the log, and not in it
   t.receiver.respond(DOWN);
   await t.watch({ script: [{ state: 'New' }] });
   await t.app.pollOnce();
-  for (let step = 0; step < 8; step++) {
-    await t.app.deliverOnce();
-    t.clock.advance('31s');
-    await t.app.judgeOnce();
-  }
+  for (let step = 0; step < 8; step++) await pass(t);
   await t.app.deliverOnce();
   expect(ops.received).toHaveLength(1);
   const headlines = t.slack.received.map(({ text }) => text.split('\n')[0]);
@@ -71,11 +74,7 @@ test('an incident and its end come by e-mail, each once, under one id an event',
   t.receiver.respond(DOWN);
   await t.watch({ script: [{ state: 'New' }] });
   await t.app.pollOnce();
-  for (let step = 0; step < 4; step++) {
-    await t.app.deliverOnce();
-    t.clock.advance('31s');
-    await t.app.judgeOnce();
-  }
+  for (let step = 0; step < 4; step++) await pass(t);
   expect(smtp.received.map(({ to, headers }) => ({ to, subject: /Subject: (.*)/.exec(headers)?.[1] }))).toEqual([
     { to: ['shop@example.com'], subject: expect.stringContaining('=?UTF-8?') },
   ]);
@@ -98,18 +97,13 @@ test('Teams is told what Slack is told, and each hears when the other one is gon
   t.receiver.respond(DOWN);
   await t.watch({ script: [{ state: 'New' }] });
   await t.app.pollOnce();
-  const pass = async (): Promise<void> => {
-    await t.app.deliverOnce();
-    t.clock.advance('31s');
-    await t.app.judgeOnce();
-  };
-  for (let step = 0; step < 4; step++) await pass();
+  for (let step = 0; step < 4; step++) await pass(t);
   expect(teams.received).toEqual([
     expect.objectContaining({ problem: null, summary: expect.stringContaining('default was switched off') }),
   ]);
   t.slack.respondAlways(SLACK_ANSWERS.noService);
   await t.app.sql`update purchase_watch_internal.subscribers set status = 'active', status_reason = null where name = 'default'`;
-  for (let step = 0; step < 60; step++) await pass();
+  for (let step = 0; step < 60; step++) await pass(t);
   const summaries = teams.received.map(({ summary }) => summary);
   expect(summaries).toContainEqual(expect.stringContaining('@slack was switched off'));
   expect(t.log.join('')).not.toContain('a-secret-signature');

@@ -4,14 +4,13 @@
  * however few were found, and the next page goes on there. So no combination reads more than a page can.
  */
 import type { Fragment, Queries } from '../connection/database.ts';
+import { idsByText, idsOfEnds } from './few-ids.ts';
 import {
   amountMatches,
   asksForEnd,
   asksForLate,
   CURRENCY,
-  endMatches,
   groupMatches,
-  hourMatches,
   isGrouped,
   type ListPart,
   MINUS_PRICE,
@@ -71,8 +70,6 @@ const MOST_LOOKED_AT = 2_000;
 const MOST_OF_EACH = 300;
 /** A part of the filter that so many pass at most is read whole. */
 const FEW = 3_000;
-/** Purchases that ended in the hours of a filter: so many of a site are looked at for those that the rest of it lets through. */
-const MOST_ENDED = 50_000;
 
 /** The next rows of a list. */
 export async function findRows(sql: Queries, stretch: Stretch): Promise<Found> {
@@ -123,29 +120,6 @@ async function fewIds(sql: Queries, { filter, part }: Stretch): Promise<readonly
   }
   return [];
 }
-
-// The order asks for the index: where many begin so the planner would rather read the table, perhaps to its end.
-const idsByText = (sql: Queries, text: string, limit: number): Fragment => sql`
-  select id from (
-    select p.id from purchase_watch.purchases p where ${beginsAs(sql, 'p.purchase_id', text)}
-    order by ${sql.unsafe(keyOf('p.purchase_id'))} limit ${limit}) a
-  union select id from (
-    select p.id from purchase_watch.purchases p where p.reference is not null and ${beginsAs(sql, 'p.reference', text)}
-    order by ${sql.unsafe(keyOf('p.reference'))} limit ${limit}) b
-  union select id from (
-    select d.purchase as id from purchase_watch_internal.purchase_details d where ${beginsAs(sql, ORDER, text)}
-    order by ${sql.unsafe(keyOf(ORDER))} limit ${limit}) c
-  limit ${limit}`;
-
-// Where more ended than are looked at, all of these pass, so that the filter does not count as one for few.
-const idsOfEnds = (sql: Queries, filter: PurchaseFilter, limit: number): Fragment => sql`
-  select o.purchase as id from purchase_watch_internal.sites s
-  cross join lateral (
-    select *, count(*) over () as ended from (
-      select o.purchase, o.outcome, o.way, o.was_stuck from purchase_watch_internal.outcomes o
-      where o.site = s.name and ${hourMatches(sql, filter)} limit ${MOST_ENDED + 1}) o) o
-  where ${filter.site === undefined ? sql`true` : sql`s.name = ${filter.site}`} and (o.ended > ${MOST_ENDED} or ${endMatches(sql, filter)})
-  limit ${limit}`;
 
 // Counters and rows are of one snapshot, so every row's group has its counter.
 const idsOfGroups = (sql: Queries, filter: PurchaseFilter, part: ListPart, limit: number): Fragment => sql`

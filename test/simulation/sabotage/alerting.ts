@@ -20,8 +20,8 @@ export const ALERTING: readonly Guard[] = [
     to: 'and (select count(*) from ready) >= 0 * ${fresh.length + over.length}),',
   },
   {
-    name: 'a first look is told once',
-    promise: 'one message for all stuck purchases of a site’s first load',
+    name: 'people get one message about the first look at a site',
+    promise: 'people get one message for all stuck purchases that the first load of a site has',
     file: 'src/postgres/incidents/first-look.ts',
     from: 'where name = any(${sites}::text[]) and first_look_alerted_at is null and exists',
     to: 'where name = any(${sites}::text[]) and exists',

@@ -75,8 +75,8 @@ export const HISTORY: readonly Guard[] = [
     to: 'for (const { from, until } of skipped) if (until > since && from < at) at += 0;',
   },
   {
-    name: 'polls that failed are made at once when the site is back',
-    promise: 'a change that was made during an outage is told within a minute of its end',
+    name: 'the poller polls again at once when the site answers again',
+    promise: 'a receiver is sent a change that was made during an outage within a minute of the end of the outage',
     file: 'src/daemon/poller/sites/site-reports.ts',
     from: "if (report.verdict === 'reads' && failing !== null)",
     to: "if (report.verdict === 'reads' && failing !== null && failing.since < 0)",

@@ -99,8 +99,8 @@ export const RECORDING: readonly Guard[] = [
     }`,
   },
   {
-    name: 'rows decide after a failed recording',
-    promise: 'a change whose recording was answered by a lost connection is told once',
+    name: 'after a failed recording the poller reads the rows of its purchases again',
+    promise: 'a receiver is sent a change once although the connection broke while the daemon recorded the change',
     file: AFTER,
     from: 'for (const { entry } of batch) readRowAgain(entry, poison ? POISON_REST : 0);',
     to: `for (const { entry } of batch) {
@@ -168,8 +168,8 @@ export const RECORDING: readonly Guard[] = [
     to: 'false;',
   },
   {
-    name: 'nudges of shards that changed hands stay',
-    promise: 'a purchase is polled within a second of its registration, whoever takes its shard over',
+    name: 'a notice of a registration stays while its shard goes to another daemon',
+    promise: 'a daemon polls a purchase within a second of its registration, whichever daemon takes the shard over',
     file: `${WINDOW}/nudged.ts`,
     from: 'holdings.filter(({ shard, epoch }) => epochOf(shard) === epoch);',
     to: 'holdings;',

@@ -31,7 +31,7 @@ export const TELLING: readonly Guard[] = [
     to: 'else if (row.behind === null || row.id > 0) {',
   },
   {
-    name: 'what waits in the outbox goes before what is new',
+    name: 'events that wait in the outbox are sent before new events',
     promise: 'a receiver gets the events of a purchase in order, also after a pause',
     file: LOADER,
     from: 'if (delivery.id <= reading.highestRead || !reading.isCaughtUp || roomOf',
@@ -199,8 +199,8 @@ export const TELLING: readonly Guard[] = [
     to: 'const attempts = 2 * number - delivery.attemptsBefore;',
   },
   {
-    name: 'failures of ours do not count',
-    promise: 'an event is not given up because this side cannot reach its receiver',
+    name: 'an attempt that failed on this side is not counted against the receiver',
+    promise: 'the daemon does not give an event up because its own network cannot reach the receiver',
     file: SETTLE,
     from: 'attempts_before = d.attempts_before + r.uncounted,',
     to: 'attempts_before = d.attempts_before + 0 * r.uncounted,',
