@@ -2,15 +2,8 @@
 
 import { stateWords } from '../../domain/purchases/states.ts';
 import type { ShareChange } from '../../domain/trends/compare.ts';
-import type { TrendRange } from '../../domain/trends/period.ts';
+import { RANGE_WORDS, type TrendRange } from '../../domain/trends/period.ts';
 import { counted } from '../../domain/values/counts.ts';
-
-const RANGE_WORDS: Readonly<Record<TrendRange, readonly [time: string, before: string]>> = {
-  '24h': ['In the last 24 hours', 'the same hours a week before'],
-  '7d': ['In the last 7 days', 'the 7 days before'],
-  '30d': ['In the last 30 days', 'the 30 days before'],
-  '90d': ['In the last 90 days', 'the 90 days before'],
-};
 
 interface Part {
   readonly customers: number;
@@ -26,7 +19,8 @@ interface WayPart extends Part {
 const MOST_WAYS = 2;
 
 export function sentenceOf(range: TrendRange, total: Part, ways: readonly WayPart[]): string {
-  const [time, before] = RANGE_WORDS[range];
+  const { length, before } = RANGE_WORDS[range];
+  const time = `In the last ${length}`;
   const { customers, share } = total;
   if (customers === 0) return `${time} no customer's checkout ended.`;
   if (share === null) return `${time} ${counted(customers, 'customer')} came: too few to say more.`;

@@ -4,6 +4,14 @@ import { DAY, HOUR, type Instant, type Milliseconds } from '../values/time.ts';
 export const TREND_RANGES = ['24h', '7d', '30d', '90d'] as const;
 export type TrendRange = (typeof TREND_RANGES)[number];
 
+/** The length of each range, and the time that it is compared with, in words. */
+export const RANGE_WORDS = {
+  '24h': { length: '24 hours', before: 'the same hours a week before' },
+  '7d': { length: '7 days', before: 'the 7 days before' },
+  '30d': { length: '30 days', before: 'the 30 days before' },
+  '90d': { length: '90 days', before: 'the 90 days before' },
+} as const satisfies Readonly<Record<TrendRange, unknown>>;
+
 /** From a moment on, and up to another one. */
 export interface Period {
   readonly from: Instant;

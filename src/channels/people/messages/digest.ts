@@ -5,6 +5,7 @@
 
 import type { DigestData } from '../../../domain/events/people-event-types.ts';
 import { CAUSES, isCauseKey } from '../../../domain/incidents/causes.ts';
+import { RANGE_WORDS } from '../../../domain/trends/period.ts';
 import { counted, grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { Instant } from '../../../domain/values/time.ts';
@@ -164,27 +165,19 @@ function paceText({ state, p95Ms: p95, usualP95Ms: usual, limitMs: limit }: Row<
   ];
 }
 
-/** In whose time before, and in which words. */
-const BEFORE = {
-  '24h': 'the same hours a week before',
-  '7d': 'the 7 days before',
-  '30d': 'the 30 days before',
-  '90d': 'the 90 days before',
-};
-const RANGES = { '24h': '24 hours', '7d': '7 days', '30d': '30 days', '90d': '90 days' };
-
 function trendText({ range, customers: number, share: paid, change, before }: NonNullable<Site['trend']>): string[] {
   if (number === 0) return [];
-  const last = `The last ${RANGES[range]}: ${customers(number)}`;
+  const words = RANGE_WORDS[range];
+  const last = `The last ${words.length}: ${customers(number)}`;
   if (paid === null) return [`${last}, too few to say more`];
   const then =
     before.share === null
-      ? `; too few came in ${BEFORE[range]} to compare`
-      : comparedText(change, inHundred(before.share), BEFORE[range]);
+      ? `; too few came in ${words.before} to compare`
+      : comparedText(change, inHundred(before.share), words.before);
   return [`${last}, of whom ${inHundred(paid)} paid${then}`];
 }
 
-function comparedText(change: 'too_few' | 'as_before' | 'better' | 'worse', then: string, before: string): string {
+function comparedText(change: NonNullable<Site['trend']>['change'], then: string, before: string): string {
   return change === 'as_before' ? `, as in ${before}` : `, ${change === 'better' ? 'more' : 'fewer'} than in ${before} (${then})`;
 }
 

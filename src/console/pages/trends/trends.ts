@@ -2,7 +2,7 @@
 
 import type { Trends } from '../../../actions/trends/trends.ts';
 import type { OverviewBody } from '../../../api/overview/overview.ts';
-import { TREND_RANGES, type TrendRange } from '../../../domain/trends/period.ts';
+import { RANGE_WORDS, TREND_RANGES, type TrendRange } from '../../../domain/trends/period.ts';
 import { queryOf, refusalIn } from '../../frame/api-calls.ts';
 import { type Html, html, tied } from '../../frame/html.ts';
 import { type Ask, page } from '../../frame/page-route.ts';
@@ -14,14 +14,6 @@ import { moneyPanel, receiversPanel } from './sums.ts';
 import { throughPanel } from './through.ts';
 import { waysPanel } from './ways.ts';
 import { wherePanel } from './where.ts';
-
-const RANGE_WORDS: Readonly<Record<TrendRange, string>> = { '24h': '24 h', '7d': '7 d', '30d': '30 d', '90d': '90 d' };
-const BEFORE_WORDS: Readonly<Record<TrendRange, string>> = {
-  '24h': 'the same hours a week before',
-  '7d': 'the 7 days before',
-  '30d': 'the 30 days before',
-  '90d': 'the 90 days before',
-};
 
 export const trendsPages = [
   page('/trends', async (ask) => {
@@ -43,7 +35,7 @@ export const trendsPages = [
 
 function trendsBody(shown: ShownTrends, sites: readonly string[]): Html {
   const { trends, ask } = shown;
-  const before = BEFORE_WORDS[trends.range];
+  const before = RANGE_WORDS[trends.range].before;
   const parts = [waysPanel(shown, before), throughPanel(shown)];
   return html`<div class="head"><h1 class="say">${tied(trends.sentence)}</h1>${moneySentence(trends)}${choices(shown, sites)}</div>
 <div class="stack">${wherePanel(shown)}${trends.range === '90d' ? parts.toReversed() : parts}${moneyPanel(shown)}${receiversPanel(shown)}${howPanel(ask)}</div>`;
@@ -60,8 +52,8 @@ function moneySentence({ money }: Trends): Html | false {
 function choices({ trends, ask }: ShownTrends, sites: readonly string[]): Html {
   const { range, site, from, to } = trends;
   const link = (each: TrendRange): Html =>
-    html`<a id="range-${each}" href="${ask.base}/trends${queryOf({ range: each, site })}"${each === range && html` aria-current="true"`}>${RANGE_WORDS[each]}</a>`;
-  return html`<div class="range-row"><nav class="seg" aria-label="Length of time">${TREND_RANGES.map(link)}</nav>${siteChoice({ site, sites, path: `${ask.base}/trends`, id: 'trends', label: 'Site', keep: { range } })}<span>${timeWords(range, Date.parse(from), Date.parse(to))}, against ${BEFORE_WORDS[range]}</span></div>`;
+    html`<a id="range-${each}" href="${ask.base}/trends${queryOf({ range: each, site })}"${each === range && html` aria-current="true"`}>${each.replace(/(?=[hd]$)/, ' ')}</a>`;
+  return html`<div class="range-row"><nav class="seg" aria-label="Length of time">${TREND_RANGES.map(link)}</nav>${siteChoice({ site, sites, path: `${ask.base}/trends`, id: 'trends', label: 'Site', keep: { range } })}<span>${timeWords(range, Date.parse(from), Date.parse(to))}, against ${RANGE_WORDS[range].before}</span></div>`;
 }
 
 function timeWords(range: TrendRange, from: number, to: number): string {
