@@ -133,7 +133,7 @@ test('a time of which nothing can be shown is refused with what to do; what no d
   const moment = at - 5 * HOUR;
   await t.database.sql`delete from purchase_watch_internal.snapshots where at = ${moment}::timestamptz`;
   await page.goto(`/?at=${iso(moment)}`);
-  expect(await page.locator('h1').textContent()).toBe('No incident was open.');
+  expect(await page.locator('h1').textContent()).toBe('Whether anything was wrong is not known.');
   expect(await page.locator('.head').textContent()).toContain('How many purchases were watched and stuck is not kept.');
   expect(await page.getByRole('main').textContent()).toContain('No daemon noted how purchases stood at this moment');
   expect(await page.locator('.map').count()).toBe(0);

@@ -158,13 +158,16 @@ function sentenceOf(
     const more = open.length > 1 ? ` ${counted(open.length - 1, 'more incident was', 'more incidents were')} open.` : '';
     return { severity: worst.severity, sentence: `${worst.where}: ${worst.what}.`, rest: `${stuck}${more}` };
   }
-  const quiet = incidents?.length ?? 0;
-  const none =
-    incidents === null
-      ? 'Incidents of that time are not kept.'
-      : quiet === 0
-        ? 'No incident was open.'
-        : `Nothing was wrong any more in the ${quiet === 1 ? 'incident' : `${quiet} incidents`} that ${quiet === 1 ? 'was' : 'were'} open.`;
+  const none = nothingOpen(incidents, purchases !== null);
   const [sentence, rest] = purchases !== null && purchases.stuck > 0 ? [stuck, none] : [none, stuck];
   return { severity: null, sentence, rest };
+}
+
+/** The sentence for a moment at which no incident was wrong. */
+function nothingOpen(incidents: readonly IncidentThen[] | null, isNoted: boolean): string {
+  if (incidents === null) return 'Incidents of that time are not kept.';
+  const quiet = incidents.length;
+  // Where no daemon noted the moment, none may have run, so that no incident is no good sign.
+  if (quiet === 0) return isNoted ? 'No incident was open.' : 'Whether anything was wrong is not known.';
+  return `Nothing was wrong any more in the ${quiet === 1 ? 'incident' : `${quiet} incidents`} that ${quiet === 1 ? 'was' : 'were'} open.`;
 }

@@ -22,7 +22,8 @@ export function sentenceOf(range: TrendRange, total: Part, ways: readonly WayPar
   const { length, before } = RANGE_WORDS[range];
   const time = `In the last ${length}`;
   const { customers, share } = total;
-  if (customers === 0) return `${time} no customer's checkout ended.`;
+  // The present day, or hour, is left out.
+  if (customers === 0) return `No customer's checkout ended in the ${length} before ${range === '24h' ? 'this hour' : 'today'}.`;
   if (share === null) return `${time} ${counted(customers, 'customer')} came: too few to say more.`;
   // Those who lost most are named first.
   const worse = ways

@@ -44,7 +44,12 @@ export function wherePanel(shown: ShownTrends): Html {
   const hasIncidents = rows.some(({ hours }) => hours.some(({ inIncident }) => inIncident));
   const body =
     total.customers === 0
-      ? nothingHere("No customer's checkout ended in this time.", 'Each stands here a minute after its end was seen.')
+      ? nothingHere(
+          "No customer's checkout ended in this time.",
+          isOfDay
+            ? 'Customers of this hour stand here once the hour is over.'
+            : 'Customers of today stand here tomorrow; the last 24 hours show those of the hours before this one.',
+        )
       : html`<div class="heat-wrap${isOfDay && ' ways'}"><div class="only-wide">${drawn(1)}</div><div class="only-narrow">${drawn(isOfDay ? 4 : 3)}</div>${heatLegend(hasIncidents)}</div>`;
   const by = isOfDay ? 'by the state they last waited in and the hour' : 'by the hour';
   const weeks = range === '30d' || range === '90d' ? ', all days of a weekday together' : '';
