@@ -150,7 +150,12 @@ describe('a past moment', () => {
     const moment = at + 3 * HOUR;
     await api.sql`delete from purchase_watch_internal.snapshots where at = ${iso(moment)}`;
     const found = await then(`at=${iso(moment)}`);
-    expect(found).toMatchObject({ purchases: null, flow: null, severity: null, sentence: 'Whether anything was wrong is not known.' });
+    expect(found).toMatchObject({
+      purchases: null,
+      flow: null,
+      severity: null,
+      sentence: 'Whether anything was wrong is not known.',
+    });
     expect(found.rest).toBe('How many purchases were watched and stuck is not kept.');
     const [row] = await readSnapshots(api.sql, at, []);
     expect(keptStates(row!).get(6)!.stuck).toBe(12);
