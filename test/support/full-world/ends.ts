@@ -1,4 +1,4 @@
-/** Half a year of counted ends at each site, as folding leaves them: each hour of the last fifteen days, and two hours of each day before. */
+/** Half a year of counted ends at each site, as folding leaves them: each hour of the last fifteen days, and two hours of each day before the sixteenth. */
 import type { Sql } from '../../../src/postgres/connection/database.ts';
 import { SITES } from './words.ts';
 
@@ -13,7 +13,7 @@ export async function addEnds(sql: Sql): Promise<void> {
     with hours as (
       select n, date_trunc('hour', now()) - n * interval '1 hour' as hour, extract(hour from now() - n * interval '1 hour')::integer as hour_of_day, 1 as weight from generate_series(1, 15 * 24) n
       union all
-      select 400 + n, date_bin('1 day', now(), 'epoch') - (15 + n / 2) * interval '1 day' + (12 + n % 2 * 7) * interval '1 hour', 12 + n % 2 * 7, 8 from generate_series(0, 340) n),
+      select 400 + n, date_bin('1 day', now(), 'epoch') - (16 + n / 2) * interval '1 day' + (12 + n % 2 * 7) * interval '1 hour', 12 + n % 2 * 7, 8 from generate_series(0, 340) n),
     counted as (
       select hour, site, currency, nullif(way, -1) as way, round(${PROFILE} * weight * size * often * (0.8 + 0.4 * ${WAVE})) as came,
         share * case when way = 6 and site = '${SITES[0]}' and n between 30 and 33 then 0.6 else 1 end * (0.94 + 0.12 * ${WAVE}) as share, late
