@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { worlds } from './worlds.ts';
 
 test('worlds keep their promises, and a seed replays to the byte', async () => {
-  const [several, alone] = await Promise.all([worlds('201..204'), worlds('204')]);
-  expect(several).toHaveLength(4);
+  const [several, alone] = await Promise.all([worlds('201..203'), worlds('203')]);
+  expect(several).toHaveLength(3);
   expect(several.flatMap(({ seed, problems }) => problems.map((problem) => `${seed}: ${problem}`))).toEqual([]);
   expect(several.every(({ purchases, statements }) => purchases > 0 && statements > 500)).toBe(true);
   expect(several.at(-1)!.digest).toBe(alone[0]!.digest);
