@@ -1,6 +1,7 @@
 /** `purchase.at_risk` from the setting to the webhook and to the rehearsal, on a real database. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { rehearse } from '../../src/actions/rehearse/rehearse.ts';
+import { numberOf } from '../../src/domain/purchases/states.ts';
 import { register, stopPurchase } from '../../src/postgres/purchases/purchases.ts';
 import { foldOutcomes } from '../../src/postgres/trends/outcomes.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -81,4 +82,18 @@ test('time in which nobody could ask brings no announcement: neither of who is n
   await t.live(12 * MINUTE);
   expect(typesOf(early).flat()).not.toContain('purchase.at_risk');
   expect(t.changesOf(early)).toEqual(['WaitingForCardPayments', 'SessionTimedOut']);
+});
+
+test('an answer that is the same to the byte, as polls seconds apart get it, is read for its amount all the same', async () => {
+  await t.stop();
+  const often = { poll: { first: 10_000, growth: 0, most: 10_000 }, stuckAfter: MINUTE, auto: false, final: false, recheck: [] };
+  t = await startTestApp({
+    change: (settings) => {
+      const states = new Map(settings.policy.states).set(numberOf('WaitingForCardPayments'), often);
+      settings.policy = { ...settings.policy, states, sessionLength: 7 * MINUTE, atRisk: RULE };
+    },
+  });
+  const purchase = await t.watch({ script: STUCK, price: '1250.50', currency: 'SEK' });
+  await t.live(3 * MINUTE);
+  expect(typesOf(purchase).at(-1)).toEqual([3, 'purchase.at_risk']);
 });
