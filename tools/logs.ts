@@ -99,6 +99,7 @@ const MEANINGS: Readonly<Record<LogEvent, string>> = {
   'poll.row_locked': 'Another session has locked rows of purchases; at most once a minute.',
   'poll.undecided': 'A fault of this program: an answer led to no outcome. Report it.',
   'poll.unrecordable': 'The database refuses the outcome of one poll for what it holds.',
+  'purchase.at_risk': 'A stuck purchase is announced as at risk: its session is about to end.',
   'purchase.expired': 'A purchase is not watched any more: nothing had changed for `polling.giveUpAfter`.',
   'purchase.invoice_ready': 'The invoice of a completed purchase was read.',
   'purchase.not_repaired': 'As `purchase.repaired`, and it failed; it is tried again.',

@@ -24,12 +24,23 @@ export function crossChecks(settings: Settings, siteNames: readonly string[], { 
       problems.push(`${where}: ${JSON.stringify(site.clientId)} holds a colon, which HTTP Basic cannot send in a user name`);
     }
   }
-  problems.push(...formerProblems(settings.sites, siteNames));
+  problems.push(...formerProblems(settings.sites, siteNames), ...amountProblems(settings));
   for (const subscriber of settings.subscribers) {
     problems.push(...unknownSites(`subscribers.${subscriber.name}`, subscriber.sites, siteNames));
   }
   problems.push(...channelProblems(settings.channels, siteNames));
   return problems;
+}
+
+/** An amount that is not stored cannot be compared. */
+function amountProblems({ policy, store, sites }: Settings): string[] {
+  const missing = ['Price', 'CurrencyCode'].filter((name) => !store.fields.some((field) => field === name));
+  const written = [['polling', policy.atRisk] as const, ...sites.map(({ name, atRisk }) => [`sites.${name}`, atRisk] as const)];
+  return written.flatMap(([where, rule]) =>
+    missing.length > 0 && rule != null && Object.keys(rule.minimumAmount).length > 0
+      ? [`${where}.atRisk.minimumAmount: store.fields does not name ${missing.join(' and ')}; add that, or take the amounts away`]
+      : [],
+  );
 }
 
 /** A former name is no site now, and of one site alone. */

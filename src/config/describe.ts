@@ -79,6 +79,24 @@ const PLAIN = [
 
 const { states: _plans, ...siteFields } = site.shape;
 
+/** A line for each setting of a section, and of the sections in it. `origin` answers where the value of a path came from. */
+function sectionLines(path: string, shape: object, values: object, origin: (name: string) => string): DescribedSetting[] {
+  return Object.entries(shape as Record<string, Field<unknown>>)
+    .filter(([key]) => key in values)
+    .flatMap(([key, field]) => {
+      const at = `${path}.${key}`;
+      const value = (values as Record<string, unknown>)[key];
+      if (notes.has(field)) return [described(at, field, value, origin(at))];
+      const inner = (field as unknown as z.ZodOptional<z.ZodObject | z.ZodRecord<z.ZodString, Field<unknown>>>).unwrap();
+      // A section that may be missing.
+      if ('shape' in inner) return value == null ? [] : sectionLines(at, inner.shape, value, origin);
+      // A mapping by names of one's own, such as headers.
+      return Object.entries(value as object).map(([name, each]) =>
+        described(`${at}.${name}`, inner.valueType, each, origin(`${at}.${name}`)),
+      );
+    });
+}
+
 /** Every setting in the order of the reference. */
 export function describeSettings(settings: Settings): DescribedSetting[] {
   const origin = (name: string) => settings.origins.get(name) ?? 'default';
@@ -88,19 +106,7 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
     return from === undefined || from.includes(name) ? from : `${from} (${name})`;
   };
   const variable = (name: VariableName, value: unknown) => described(name, VARIABLES[name], value, origin(name));
-  const inSection = (path: string, shape: object, values: object): DescribedSetting[] =>
-    Object.entries(shape as Record<string, Field<unknown>>)
-      .filter(([key]) => key in values)
-      .flatMap(([key, field]) => {
-        const at = `${path}.${key}`;
-        const value = (values as Record<string, unknown>)[key];
-        if (notes.has(field)) return [described(at, field, value, origin(at))];
-        // A mapping by names of one's own, such as headers.
-        const { valueType } = (field as z.ZodOptional<z.ZodRecord<z.ZodString, Field<unknown>>>).unwrap();
-        return Object.entries(value as object).map(([name, each]) =>
-          described(`${at}.${name}`, valueType, each, origin(`${at}.${name}`)),
-        );
-      });
+  const inSection = (path: string, shape: object, values: object) => sectionLines(path, shape, values, origin);
   const named = (path: string, shape: object, { name, ...values }: { name: string }, prefix: string) =>
     inSection(`${path}.${name}`, shape, values).map((each) => {
       // The one named `default` may be made of variables, which go by other names.

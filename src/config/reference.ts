@@ -20,6 +20,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 const KEYS: ReadonlyMap<string, string> = new Map([
   ['states', '<state>'],
   ['headers', '<header>'],
+  ['minimumAmount', '<currency>'],
 ]);
 
 type Line = readonly [path: string, setting: z.ZodType];

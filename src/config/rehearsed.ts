@@ -8,8 +8,9 @@ import { AppError } from '../domain/values/errors.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
 import { channelProblems, channelSettings, slackSettings } from './channels.ts';
 import { file } from './schema/file-schema.ts';
-import { limitOf, pollPolicy } from './schema/merged-plans.ts';
+import { limitOf, pollPolicy, withSites } from './schema/merged-plans.ts';
 import type { Settings } from './settings.ts';
+import { fileSites } from './sites.ts';
 import { environmentOf } from './sources/environment.ts';
 import { readSettingsFile } from './sources/file.ts';
 
@@ -26,7 +27,7 @@ export function loadAlertSettings(env: NodeJS.ProcessEnv, path: string, present:
   const found = readSettingsFile(path, environment, problems);
   const sections = { ...file.parse({}), ...found?.sections };
   const settings: AlertSettings = {
-    policy: pollPolicy(sections.states, sections.polling, problems),
+    policy: withSites(pollPolicy(sections.states, sections.polling, problems), fileSites(sections.sites), problems),
     channels: channelSettings(sections, environment, problems),
     slack: slackSettings(sections.slack, environment, problems),
   };

@@ -80,6 +80,7 @@ export const LOG_EVENTS = {
   'poll.row_locked': 'warn: polls site purchaseId pid login application advice',
   'poll.undecided': 'error: error site purchaseId',
   'poll.unrecordable': 'error: error site purchaseId',
+  'purchase.at_risk': 'info: site purchaseId sequence',
   'purchase.expired': 'info: site purchaseId sequence',
   'purchase.invoice_ready': 'info: site purchaseId sequence',
   'purchase.not_repaired': 'warn: error site purchaseId',

@@ -64,6 +64,8 @@ export interface Heard {
   /** When the present state was first seen. */
   since: string | null;
   stuckSince: string | null;
+  /** Whether the present stay was announced as at risk. */
+  isAtRisk: boolean;
   /** The next event has to be `purchase.recovered`, with these times. */
   owed: { readonly stateSince: string | null; readonly stuckSince: string } | null;
   isReadable: boolean;
@@ -74,6 +76,7 @@ export interface Heard {
 interface Event {
   readonly id: string;
   readonly type: string;
+  readonly timestamp: string;
   readonly data: Readonly<Record<string, unknown>> & { readonly purchaseId?: string; readonly sequence?: number };
 }
 
@@ -131,7 +134,16 @@ export class Model {
   /** What a receiver knows of a purchase; before the first event, nothing. */
   heardOf(receiver: string, purchaseId: string): Heard {
     const all = mapIn(this.heard, receiver);
-    const nothing = { sequence: 0, state: null, since: null, stuckSince: null, owed: null, isReadable: true, place: -1 };
+    const nothing = {
+      sequence: 0,
+      state: null,
+      since: null,
+      stuckSince: null,
+      isAtRisk: false,
+      owed: null,
+      isReadable: true,
+      place: -1,
+    };
     const heard = all.get(purchaseId) ?? nothing;
     all.set(purchaseId, heard);
     return heard;
@@ -152,6 +164,7 @@ export class Model {
     heard.sequence = data.sequence!;
     if (type === 'purchase.state_changed') faults.push(...this.#move(heard, data));
     else if (type === 'purchase.stuck') faults.push(...this.#stick(heard, data));
+    else if (type === 'purchase.at_risk') faults.push(...this.#risk(heard, event));
     else if (type === 'purchase.recovered') {
       if (owed === null) faults.push('it recovered and was not stuck');
       else if (Number.isFinite(this.#facts.blur) && (owed.stateSince !== data.stateSince || owed.stuckSince !== data.stuckSince))
@@ -204,7 +217,20 @@ export class Model {
     }
     heard.place = Math.max(place, heard.place);
     if (heard.stuckSince !== null) heard.owed = { stateSince: heard.since, stuckSince: heard.stuckSince };
-    Object.assign(heard, { state: to, since: data.notAfter, stuckSince: null });
+    Object.assign(heard, { state: to, since: data.notAfter, stuckSince: null, isAtRisk: false });
+    return faults;
+  }
+
+  /** At risk is who is stuck, once for each stay, and only while the purchase is still there. */
+  #risk(heard: Heard, { timestamp, data }: Event): string[] {
+    const faults: string[] = [];
+    if (heard.isAtRisk) faults.push('it is at risk for the second time of one stay');
+    heard.isAtRisk = true;
+    if (heard.stuckSince === null) faults.push('it is at risk, and not stuck');
+    if (number(data.state) !== heard.state) faults.push(`it is at risk in ${number(data.state)}, and was seen in ${heard.state}`);
+    const { history } = this.#facts.truth(data.purchaseId!) ?? { history: [] };
+    const left = history[heard.place + 1]?.at ?? Number.POSITIVE_INFINITY;
+    if (left < Date.parse(timestamp) - CALL_TAKES - this.#facts.blur) faults.push('it is at risk, and had gone on');
     return faults;
   }
 

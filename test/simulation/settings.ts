@@ -21,7 +21,7 @@ export function settingsOf(outside: Outside, variation: Variation): string {
   const secrets = isRotating ? { secret: NEXT_SECRET, oldSecrets: [SECRET] } : { secret: SECRET };
   return JSON.stringify({
     sites: { default: site, ...(hasSecondSite ? { second: site } : {}) },
-    polling: { giveUpAfter: giveUpAfter ?? '30d' },
+    polling: { giveUpAfter: giveUpAfter ?? '30d', sessionLength: '5m', atRisk: { before: '220s', minimumAmount: { SEK: 100 } } },
     states: {
       WaitingForIdentityProvider: { stuckAfter: '1m' },
       WaitingForCardPayments: { stuckAfter: '1m' },

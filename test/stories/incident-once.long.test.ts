@@ -124,9 +124,9 @@ test('a daemon that is killed while an incident is open goes on with it, and say
   await becomeStuck(6);
   await t.app.sql`select pg_notify('purchase_watch_wake', 'judge')`;
   // Between Slack's answer and its record a crash would repeat the message, as every delivery.
-  const isTold = async (): Promise<boolean> =>
+  const isAnnounced = async (): Promise<boolean> =>
     (await t.app.sql`select from purchase_watch_internal.deliveries where lane <= 0 and status = 'delivered'`).length === 1;
-  await expect.poll(isTold, { interval: 20 }).toBe(true);
+  await expect.poll(isAnnounced, { interval: 20 }).toBe(true);
   expect(await first.end('SIGKILL')).toBe('SIGKILL');
   const second = start();
   await second.says('started');

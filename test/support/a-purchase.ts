@@ -17,6 +17,7 @@ export function aPurchase(differs: Partial<Purchase> = {}): Purchase {
     stateSince: null,
     excused: 0,
     stuckSince: null,
+    atRiskSince: null,
     seenAt: null,
     watchedSince: 0,
     failures: 0,

@@ -14,6 +14,7 @@ import type { ChannelRule } from '../../src/domain/incidents/audience.ts';
 import type { AlertPolicy } from '../../src/domain/incidents/incident.ts';
 import { DEFAULT_POLL_POLICY, type PollPolicy, policyOf } from '../../src/domain/polling/poll-plan.ts';
 import type { Purchase } from '../../src/domain/purchases/purchase.ts';
+import { checkoutEnd } from '../../src/domain/purchases/states.ts';
 import { createRehearsal } from '../../src/domain/rehearsal/rehearsal.ts';
 import type { RehearsalResult } from '../../src/domain/rehearsal/rehearsal-result.ts';
 import type { RecordedStay } from '../../src/domain/stays/recorded-stay.ts';
@@ -54,6 +55,8 @@ export interface Shop extends RehearsalResult {
   /** Stays in states with a limit that began after `from`. */
   readonly entrants: number;
   readonly polls: number;
+  /** Purchases that were announced as at risk, by the end they had; some are `open`. */
+  readonly announced: { readonly told: number; readonly lost: number; readonly paid: number };
 }
 
 interface Watched {
@@ -76,14 +79,19 @@ export function simulateShop(options: ShopOptions): Shop {
 
   const poll = (watched: Watched): void => {
     const before = watched.purchase;
-    const state = control.get(before.purchaseId)!.state.value;
+    const { state: is, price, currency } = control.get(before.purchaseId)!;
+    const state = is.value;
     polls += 1;
     const outcome = decide(
       before,
-      { kind: 'seen', state, details: {}, detailsDigest: '', digest: '' },
+      { kind: 'seen', state, details: { Price: Number(price), CurrencyCode: currency }, detailsDigest: '', digest: '' },
       { askedAt: now, now: now + ROUND_TRIP, policy, spread: random() * 2 - 1, strikes: 0 },
     );
     watched.purchase = outcome.purchase;
+    if (outcome.events.some(({ type }) => type === 'purchase.at_risk')) {
+      if (told.has(watched)) throw new Error(`${before.purchaseId} was announced twice`);
+      told.add(watched);
+    }
     const { seenAt, stateSince } = outcome.purchase;
     if (outcome.transition !== null) {
       if (watched.stay !== null) stays.push({ ...watched.stay, leftAt: seenAt, toState: state, unwatchedAt: null });
@@ -98,6 +106,7 @@ export function simulateShop(options: ShopOptions): Shop {
     if (watched.stay === null) open.delete(watched);
   };
   const open = new Set<Watched>();
+  const told = new Set<Watched>();
   const arrive = (site: string, country: string, hourly: number): void => {
     const { purchaseId } = control.add({ site, script: life ?? drawLifeName(random, country) });
     id += 1;
@@ -129,7 +138,9 @@ export function simulateShop(options: ShopOptions): Shop {
   limited.sort((a, b) => a.enteredAt - b.enteredAt);
   rehearsal.take(limited);
   const entrants = limited.filter(({ enteredAt, firstSight }) => enteredAt >= START + from && !firstSight).length;
-  return { ...rehearsal.finish(), entrants, polls };
+  const ended = (as: 'lost' | 'paid'): number =>
+    [...told].filter(({ purchase: { status, state } }) => status === 'settled' && checkoutEnd(state!) === as).length;
+  return { ...rehearsal.finish(), entrants, polls, announced: { told: told.size, lost: ended('lost'), paid: ended('paid') } };
 }
 
 function gap(hourly: number, random: Random): number {
@@ -137,7 +148,7 @@ function gap(hourly: number, random: Random): number {
 }
 
 function newPurchase(id: number, site: string, purchaseId: string, at: number): Purchase {
-  const nothing = { state: null, stateSince: null, stuckSince: null, seenAt: null, invoice: null };
+  const nothing = { state: null, stateSince: null, stuckSince: null, atRiskSince: null, seenAt: null, invoice: null };
   const counts = { excused: 0, failures: 0, unknowns: 0, sequence: 0, revision: 0, polls: 0, shard: 0 };
   return { id, site, purchaseId, status: 'watching', watchedSince: at, detailsDigest: null, ...nothing, ...counts };
 }

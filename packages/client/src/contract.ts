@@ -190,6 +190,22 @@ export interface StuckEvent {
   };
 }
 
+/** A stuck purchase is worth enough by the settings, and its session is about to end; at most once for each stay in a state. */
+export interface AtRiskEvent {
+  /** `evt_…`: the same in the feed, in every webhook and on every repeat. Ignore one that was seen before. */
+  readonly id: string;
+  readonly type: 'purchase.at_risk';
+  /** UTC with milliseconds. */
+  readonly timestamp: string;
+  readonly data: PurchaseEventData & {
+    readonly state: State;
+    readonly stateSince: string;
+    readonly stuckSince: string;
+    /** When the session is expected to end: reckoned, for the service does not say it. */
+    readonly sessionEndsAt: string;
+  };
+}
+
 /** A stuck purchase moved. */
 export interface RecoveredEvent {
   /** `evt_…`: the same in the feed, in every webhook and on every repeat. Ignore one that was seen before. */
@@ -363,6 +379,7 @@ export interface TestEvent {
 export type WatchEvent =
   | StateChangedEvent
   | StuckEvent
+  | AtRiskEvent
   | RecoveredEvent
   | UnreadableEvent
   | ReadableEvent

@@ -76,7 +76,7 @@ export type RehearsalBody = ReturnType<typeof rehearsalBody>;
 
 /** Alerts and incidents that there would have been under some settings; incidents in the order in which they opened. */
 function sideOf(result: RehearsedRules, asked: RehearsalAsked) {
-  const { messages, checkouts, paidTwice, overdue, opened, unsaid, openBefore, openAfter, incidents } = result;
+  const { messages, checkouts, paidTwice, overdue, atRisk, opened, unsaid, openBefore, openAfter, incidents } = result;
   const ofIncidents = messages.map((message) => shown(rehearsedBody(message), message.at, message.channels));
   const singles = checkouts.map((message) => shown(rehearsedCheckoutsBody(message), message.at, message.channels));
   const ofOrders = paidTwice.map((message) => shown(rehearsedPaidTwiceBody(message), message.at, message.channels));
@@ -84,7 +84,7 @@ function sideOf(result: RehearsedRules, asked: RehearsalAsked) {
     one.at < other.at ? -1 : one.at > other.at ? 1 : 0,
   );
   const timeline = incidents.map(shownIncident);
-  return { ...sums(said, overdue, asked), incidents: opened, unsaid, openBefore, openAfter, timeline };
+  return { ...sums(said, overdue, asked), atRisk, incidents: opened, unsaid, openBefore, openAfter, timeline };
 }
 
 /** Numbers of messages; `perDay` is null where the time is shorter than a day, and of very many messages `said` has the first ones. */

@@ -7,6 +7,7 @@ import { type PollPolicy, policyOf } from '../../domain/polling/poll-plan.ts';
 import { createRehearsal } from '../../domain/rehearsal/rehearsal.ts';
 import type { RehearsalResult } from '../../domain/rehearsal/rehearsal-result.ts';
 import { createPaymentRehearsal, type RehearsedPaidTwice } from '../../domain/rehearsal/rehearsed-payments.ts';
+import { asksForRisk } from '../../domain/rehearsal/rehearsed-risks.ts';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 import type { Queries, Sql } from '../../postgres/connection/database.ts';
 import {
@@ -68,7 +69,14 @@ export function rehearse(sql: Sql, options: RehearseOptions) {
     const tried = under(options);
     const beside = present === null ? null : under(present);
     const policies = [options.policy, ...(present === null ? [] : [present.policy])];
-    const wanted = { from: taughtFrom, to, site, states: limitedStates(policies), long: shortestLimit(policies) };
+    const wanted = {
+      from: taughtFrom,
+      to,
+      site,
+      states: limitedStates(policies),
+      long: shortestLimit(policies),
+      risks: policies.some(asksForRisk),
+    };
     let taughtSince: Instant | null = null;
     let stays = 0;
     for await (const some of recordedStays(past, wanted, bounds)) {

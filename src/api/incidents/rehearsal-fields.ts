@@ -105,6 +105,16 @@ const sums = {
 
 const sideSchema = named('RehearsedAlerts', {
   ...sums,
+  atRisk: z
+    .object({
+      announced: z.int().describe('Stays that would have been announced.'),
+      lost: z.int().describe('Those whose purchase ended not paid.'),
+      paid: z
+        .int()
+        .describe('Those whose purchase was paid. Of the others it is not known yet, or another purchase of the order was paid.'),
+    })
+    .nullable()
+    .describe('What `purchase.at_risk` would have said; null where no site has `atRisk`.'),
   incidents: z.int().describe('Incidents that would have opened; of several with one cause the one that speaks for all.'),
   unsaid: z.int().describe('Those of them that were over before a channel was alerted.'),
   openBefore: z.int(),

@@ -3,6 +3,7 @@
 import { type MessageSums, type RehearsalBody, type ShownAlert, STAGES } from '../../actions/rehearse/body.ts';
 import { reuseText } from '../../domain/incidents/paid-twice.ts';
 import { stateBoth } from '../../domain/purchases/states.ts';
+import { riskText } from '../../domain/rehearsal/rehearsed-risks.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { counted, printLine, styled } from '../terminal/output.ts';
 import { printTable } from '../terminal/table.ts';
@@ -32,6 +33,7 @@ export function showRehearsal(context: CliContext, body: RehearsalBody): void {
     context,
     `${counted(incidents, 'incident')}${unsaid === 0 ? '' : `, ${unsaid} of them without an alert`}; open at the beginning ${openBefore}, at the end ${openAfter}`,
   );
+  if (rehearsed.atRisk !== null) printLine(context, riskText(rehearsed.atRisk));
   for (const { site: its, ...counts } of body.reusing)
     remark(`${its}: no person is alerted of orders paid twice, because ${reuseText(counts)}`);
   for (const { site: its, state, text } of limits) remark(`${its}, ${stateBoth(state.value)}: ${text}`);

@@ -74,6 +74,8 @@ function wordsFor({ type, data, timestamp }: Taken['event']): Words {
     }
     case 'purchase.stuck':
       return { text: `stuck ${statePlace(event.data.state.value)}${stay(event.data.stateSince)}`, style: 'red' };
+    case 'purchase.at_risk':
+      return { text: `at risk ${statePlace(event.data.state.value)}${stay(event.data.stateSince)}`, style: 'red' };
     case 'purchase.recovered':
       return {
         text: `${stateWords(event.data.from.value)} → ${stateBoth(event.data.to.value)}, no longer stuck`,

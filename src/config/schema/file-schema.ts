@@ -58,6 +58,27 @@ const stateKey = z.string().refine((key) => key === 'default' || kind.state.read
   params: { names: stateKeys },
 });
 
+/** Which stuck purchases are announced before their session ends. Without the section, none are. */
+const atRisk = section({
+  before: preset(
+    kind.duration,
+    '5m',
+    'Turns `purchase.at_risk` on: a stuck purchase is announced this long before its session ends (`polling.sessionLength`)',
+  ),
+  minimumAmount: z
+    .record(
+      z.string().refine((key) => /^[A-Z]{3}$/.test(key), {
+        error: 'a currency in three capital letters, such as SEK',
+        params: { names: ['SEK', 'EUR'] },
+      }),
+      entry(
+        kind.number('a number from 0 on', (value) => value >= 0, { type: 'number', minimum: 0 }),
+        'The least amount that is announced, by currency; others are not announced. Without any, every amount is',
+      ),
+    )
+    .prefault({}),
+});
+
 /** One site; the variables that begin with CHECKOUT_ are these fields for the site named `default`. */
 export const site = section({
   baseUrl: required(kind.baseUrl, 'Base address of the checkout service'),
@@ -87,6 +108,7 @@ export const site = section({
     .record(stateKey, sitePlan)
     .optional()
     .describe('Plans of this site by state name or number, merged field by field over those of all sites'),
+  atRisk: atRisk.optional(),
 });
 
 /** Lets a check of a mapping see it although something in it is wrong already, so that all problems are listed at once. */
@@ -163,6 +185,7 @@ const polling = section({
     formatDuration(DEFAULT_POLL_POLICY.sessionLength),
     'How long a session at the service lives; a limit that is learned stays 5 min below it',
   ),
+  atRisk: atRisk.optional(),
 });
 
 const webhooks = section({

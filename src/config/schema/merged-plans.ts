@@ -61,7 +61,8 @@ function check(where: string, plan: StatePlan, merged: StatePolicy): string[] {
 
 /** Merges and checks; unknown numbers start from the fallback, and the fallback from `default:`. */
 export function pollPolicy(plans: FileSettings['states'], polling: FileSettings['polling'], problems: string[]): PollPolicy {
-  let policy: PollPolicy = { ...DEFAULT_POLL_POLICY, ...polling };
+  let policy: PollPolicy = { ...DEFAULT_POLL_POLICY, ...polling, atRisk: polling.atRisk ?? null };
+  problems.push(...riskProblems('polling', policy));
   const { sessionLength } = policy;
   const { default: rest, ...named } = plans;
   if (rest !== undefined) {
@@ -90,12 +91,20 @@ export function pollPolicy(plans: FileSettings['states'], polling: FileSettings[
   return { ...policy, states };
 }
 
-type SitePlans = { readonly name: string } & Pick<NonNullable<FileSettings['sites']>[string], 'states'>;
+function riskProblems(where: string, { atRisk, sessionLength }: Pick<PollPolicy, 'atRisk' | 'sessionLength'>): string[] {
+  if (atRisk === null || atRisk.before < sessionLength) return [];
+  return [
+    `${where}.atRisk.before: ${formatDuration(atRisk.before)} is not shorter than a session (polling.sessionLength: ${formatDuration(sessionLength)})`,
+  ];
+}
+
+type SitePlans = { readonly name: string } & Pick<NonNullable<FileSettings['sites']>[string], 'states' | 'atRisk'>;
 
 /** The policy with the plans of single sites in it: each merged over the plans of all sites. */
 export function withSites(policy: PollPolicy, sites: readonly SitePlans[], problems: string[]): PollPolicy {
-  const own = sites.flatMap(({ name, states }): [string, PollPolicy][] => {
-    if (states === undefined) return [];
+  const own = sites.flatMap(({ name, states = {}, atRisk = policy.atRisk }): [string, PollPolicy][] => {
+    if (Object.keys(states).length === 0 && atRisk === policy.atRisk) return [];
+    if (atRisk !== policy.atRisk) problems.push(...riskProblems(`sites.${name}`, { ...policy, atRisk }));
     const { default: rest, ...named } = states;
     const written = (key: string) => `sites.${name}.states.${key}`;
     const merged = (key: string, base: StatePolicy, plan: StatePlan): StatePolicy => {
@@ -108,7 +117,7 @@ export function withSites(policy: PollPolicy, sites: readonly SitePlans[], probl
       return [value, merged(key, policyOf(policy, value), plan)];
     });
     const fallback = rest === undefined ? policy.fallback : merged('default', policy.fallback, rest);
-    return [[name, { ...policy, fallback, states: new Map([...policy.states, ...plans]) }]];
+    return [[name, { ...policy, fallback, states: new Map([...policy.states, ...plans]), atRisk }]];
   });
   return own.length === 0 ? policy : { ...policy, bySite: new Map(own) };
 }

@@ -4,6 +4,7 @@ import { decide } from '../../domain/deciding/decide.ts';
 import { asksForInvoice } from '../../domain/deciding/invoice.ts';
 import { type InvoiceSeen, observationOf } from '../../domain/deciding/invoice-seen.ts';
 import type { PollOutcome } from '../../domain/deciding/outcome.ts';
+import { asksForAmount } from '../../domain/polling/at-risk.ts';
 import { strikesAfter } from '../../domain/polling/poll-plan.ts';
 import type { Observation } from '../../domain/purchases/purchase.ts';
 import { isAhead } from '../../domain/values/clock-steps.ts';
@@ -41,7 +42,7 @@ interface Answered {
 }
 
 export function createPolls(options: PollsOptions) {
-  const { clock, log, meters, traces, ownership, windows, loader, extraCalls, recorder, wake } = options;
+  const { clock, log, meters, traces, ownership, windows, loader, extraCalls, recorder, policyFor, wake } = options;
   let invoicing = 0;
 
   const ask = async (calls: SiteCalls, entry: Entry): Promise<Answered> => {
@@ -53,7 +54,9 @@ export function createPolls(options: PollsOptions) {
     meter.inFlight += 1;
     meter.began(askedAt - entry.dueAt);
     const trace = traces?.beginPoll(entry);
-    const seen = await calls.site.pollStatus(entry.purchase.purchaseId, entry.digest, trace);
+    const { purchase } = entry;
+    const known = asksForAmount(purchase, policyFor(purchase.site), askedAt) ? null : entry.digest;
+    const seen = await calls.site.pollStatus(purchase.purchaseId, known, trace);
     meter.inFlight -= 1;
     meter.polled(seen.kind, clock.monotonic() - askedMoment, entry.purchase.id);
     calls.end();

@@ -1,6 +1,7 @@
 /** The outcome of a good answer: the stay it belongs to, the events, when the next poll is due. */
 
 import { type PurchaseDraft, stateOrNull } from '../events/make-event.ts';
+import { expectedEnd, isAnnounced, isWorthAnnouncing, type RiskWindow, riskWindow } from '../polling/at-risk.ts';
 import { giveUpMoment, nextPoll, nextRecheck, policyOf, type StatePolicy } from '../polling/poll-plan.ts';
 import { earlierPoll, type PlannedPoll } from '../polling/poll-reason.ts';
 import { stuckMoment, unaskedTime } from '../polling/stuck.ts';
@@ -28,6 +29,8 @@ interface CurrentStay {
   readonly stuckSince: Instant | null;
   /** Whether this poll is the one that confirms it. */
   readonly becomesStuck: boolean;
+  /** When the purchase is announced as at risk; null: never, or the stay was announced. */
+  readonly risk: RiskWindow | null;
 }
 
 /** Decides what follows from a good answer that shows `state`. */
@@ -40,6 +43,7 @@ export function decideSeen(before: Purchase, state: number, answer: Answer, cont
     announce(events, before, now, 'purchase.readable', before.state, { state: stateOrNull(before.state) });
   const transition = current.moved ? announceMove(events, before, current, now) : null;
   if (current.becomesStuck) announceStuck(events, before, current, now);
+  const atRiskSince = announceRisk(events, before, current, answer, context);
   if (fetched !== null && fetched.ready !== null)
     announce(events, before, now, 'purchase.invoice_ready', state, { invoice: fetched.ready });
 
@@ -52,6 +56,7 @@ export function decideSeen(before: Purchase, state: number, answer: Answer, cont
     stateSince: since,
     excused,
     stuckSince,
+    atRiskSince,
     seenAt: now,
     failures: fetched?.failures ?? 0,
     unknowns: 0,
@@ -94,7 +99,9 @@ function currentStay(before: Purchase, state: number, { askedAt, now, policy: al
   // A limit is confirmed by an answer whose request left at or after it.
   const becomesStuck = wasStuckSince === null && status === 'watching' && stuckAt !== null && askedAt >= stuckAt;
   const stuckSince = becomesStuck ? now : wasStuckSince;
-  return { state, policy, moved, since, excused, status, stuckAt, stuckSince, becomesStuck };
+  const isRisky = stuckSince !== null && status === 'watching' && !isAnnounced(before);
+  const risk = isRisky ? riskWindow(all, { state, since, watchedSince: before.watchedSince }) : null;
+  return { state, policy, moved, since, excused, status, stuckAt, stuckSince, becomesStuck, risk };
 }
 
 /** The stay in a state with a limit that is stuck from now on, or the one that ended with this poll; null without one. */
@@ -120,6 +127,21 @@ function announceMove(events: PurchaseDraft[], before: Purchase, { state, policy
 function announceStuck(events: PurchaseDraft[], before: Purchase, { state, since }: CurrentStay, now: Instant): void {
   const data = { state: namedState(state), stateSince: isoTime(since), stuckSince: isoTime(now) };
   announce(events, before, now, 'purchase.stuck', state, data);
+}
+
+/** Announces that the purchase is at risk while there is time left and the amount is worth it; answers when that was announced last. */
+function announceRisk(
+  events: PurchaseDraft[],
+  before: Purchase,
+  { state, since, stuckSince, risk }: CurrentStay,
+  answer: Answer,
+  { askedAt, now, policy: { atRisk } }: DecideContext,
+): Instant | null {
+  const isTime = risk !== null && askedAt >= risk.at && now < risk.latestEnd;
+  if (!isTime || !isWorthAnnouncing(atRisk!, answer?.details ?? null)) return before.atRiskSince;
+  const times = { stateSince: isoTime(since), stuckSince: isoTime(stuckSince!), sessionEndsAt: isoTime(expectedEnd(risk, now)) };
+  announce(events, before, now, 'purchase.at_risk', state, { state: namedState(state), ...times });
+  return now;
 }
 
 /** How much of the stay in this state does not count, because no poll could be made. */
@@ -153,8 +175,8 @@ function statusAfter(before: Purchase, policy: StatePolicy, moved: boolean): Pur
 
 function whenNext(
   after: Purchase,
-  { policy, stuckAt: limit, stuckSince }: CurrentStay,
-  { now, spread, skipped, policy: all }: DecideContext,
+  { policy, stuckAt: limit, stuckSince, risk }: CurrentStay,
+  { askedAt, now, spread, skipped, policy: all }: DecideContext,
 ): PlannedPoll | null | 'expired' {
   const since = after.stateSince ?? now;
   const stuckAt = stuckSince === null ? limit : null;
@@ -164,5 +186,8 @@ function whenNext(
   if (now >= giveUpAt) return 'expired';
   // The limit passed while the answer was on its way: only a poll that begins after it may confirm it.
   if (stuckAt !== null && stuckAt <= now) return { at: now, reason: 'stuck_moment' };
-  return earlierPoll({ at: giveUpAt, reason: 'give_up' }, nextPoll(policy, { now, since, stuckAt, spread }));
+  const planned = earlierPoll({ at: giveUpAt, reason: 'give_up' }, nextPoll(policy, { now, since, stuckAt, spread }));
+  // Likewise when the session is about to end.
+  const isAhead = risk !== null && askedAt < risk.at;
+  return isAhead ? earlierPoll({ at: Math.max(risk.at, now), reason: 'risk_moment' }, planned) : planned;
 }

@@ -81,6 +81,17 @@ export const SYSTEM_EVENTS = {
     'A poll found the purchase in the same state for too long.',
     purchaseData({ state, stateSince: timeText, stuckSince: timeText }),
   ),
+  'purchase.at_risk': event(
+    'purchase.at_risk',
+    'AtRiskEvent',
+    'A stuck purchase is worth enough by the settings, and its session is about to end; at most once for each stay in a state.',
+    purchaseData({
+      state,
+      stateSince: timeText,
+      stuckSince: timeText,
+      sessionEndsAt: timeText.describe('When the session is expected to end: reckoned, for the service does not say it.'),
+    }),
+  ),
   'purchase.recovered': event(
     'purchase.recovered',
     'RecoveredEvent',

@@ -86,6 +86,7 @@ function eventText(type: string, state: string | null): string {
   const known: ReadonlyMap<string, string> = new Map([
     ['purchase.state_changed', 'a change of state was announced, and is not among the changes'],
     ['purchase.stuck', `stuck ${state}: confirmed by a poll`],
+    ['purchase.at_risk', `at risk ${state}: announced because its session is about to end`],
     ['purchase.recovered', `not stuck ${state} any more`],
     ['purchase.unreadable', 'unreadable: several polls in a row brought no answer that could be used and recorded'],
     ['purchase.readable', 'readable again'],

@@ -63,6 +63,7 @@ const REASON_TEXTS: Readonly<Record<PollReason, (purchase: Polled, policy: State
     `somebody asked for it by hand${status === 'stopped' || status === 'expired' ? ', although watching has ended' : ''}`,
   site_readable: ({ site }) => `at once, because site ${site} can be read again`,
   repaired: () => 'at once, because its row was repaired from what was announced of it',
+  risk_moment: () => 'the moment from which a poll announces that it is at risk, as its session is about to end',
 };
 
 function growthText(purchase: Polled, { poll: { first, growth, most } }: StatePolicy): string {

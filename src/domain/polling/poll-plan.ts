@@ -22,6 +22,14 @@ export interface StatePolicy {
   readonly recheck: readonly Milliseconds[];
 }
 
+/** Stuck purchases of a site that are announced as at risk before the session ends. */
+export interface AtRiskRule {
+  /** How long before the earliest end of the session. */
+  readonly before: Milliseconds;
+  /** The least amount by currency; purchases in other currencies are not announced. Empty: any amount, known or not. */
+  readonly minimumAmount: Readonly<Record<string, number>>;
+}
+
 export interface PollPolicy {
   /** By state number; the fallback serves numbers that are not listed. */
   readonly states: ReadonlyMap<number, StatePolicy>;
@@ -31,6 +39,8 @@ export interface PollPolicy {
   readonly unreadableAfter: number;
   /** How long a session at the service lives: an automatic limit leaves time for something to be done within it. */
   readonly sessionLength: Milliseconds;
+  /** Which stuck purchases are announced as at risk; null: none. */
+  readonly atRisk: AtRiskRule | null;
   /** Of the sites that have plans of their own. */
   readonly bySite?: ReadonlyMap<string, PollPolicy>;
 }
@@ -72,6 +82,7 @@ export const DEFAULT_POLL_POLICY: PollPolicy = {
   giveUpAfter: 30 * DAY,
   unreadableAfter: 5,
   sessionLength: 30 * MINUTE,
+  atRisk: null,
 };
 
 /** Share of an interval by which polls are spread, so that purchases registered together drift apart. */

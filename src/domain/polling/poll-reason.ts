@@ -28,6 +28,8 @@ export const POLL_REASONS = [
   'site_readable',
   /** The row of the purchase was repaired. */
   'repaired',
+  /** From then on a poll announces that the purchase is at risk. */
+  'risk_moment',
 ] as const;
 export type PollReason = (typeof POLL_REASONS)[number];
 

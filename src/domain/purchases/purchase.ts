@@ -32,6 +32,8 @@ export interface Purchase {
   readonly excused: Milliseconds;
   /** When a poll confirmed that the purchase is stuck; null while it is not. */
   readonly stuckSince: Instant | null;
+  /** When it was last announced that the purchase is at risk: of this stay if that is not before `stateSince`. */
+  readonly atRiskSince: Instant | null;
   /** The last good observation. */
   readonly seenAt: Instant | null;
   /** Registration, or the latest renewal of it: `giveUpAfter` counts from here or from the last change. */

@@ -5,6 +5,7 @@ import type { Message } from '../incidents/judgement.ts';
 import type { StuckLimit } from '../stays/dwell.ts';
 import type { Instant } from '../values/time.ts';
 import type { RehearsedCheckouts } from './rehearsed-checkouts.ts';
+import type { RiskCounts } from './rehearsed-risks.ts';
 
 /** An alert that would have been sent. */
 export interface RehearsedMessage extends Message {
@@ -61,7 +62,12 @@ export function noteMessage(counts: RehearsalCounts, message: RehearsedMessage):
 /** `stays`: those gone through, those of the time before included; `limits`: those at the end, where any stay was. */
 export function resultOf(
   counts: RehearsalCounts,
-  { stays, incidents, limits }: { stays: number; incidents: readonly Incident[]; limits: readonly PlaceLimit[] },
+  {
+    stays,
+    incidents,
+    limits,
+    atRisk,
+  }: { stays: number; incidents: readonly Incident[]; limits: readonly PlaceLimit[]; atRisk: RiskCounts | null },
 ) {
   const { messages, checkouts, overdue, alerted, from } = counts;
   const seen = [...counts.seen.values()].filter(({ parent }) => parent === null).toSorted((a, b) => a.openedAt - b.openedAt);
@@ -74,6 +80,8 @@ export function resultOf(
     stays,
     /** Purchases that would have been flagged. */
     overdue,
+    /** Purchases that would have been announced as at risk; null where the settings do not ask for it. */
+    atRisk,
     /** Incidents without a parent, in the order in which they opened; some may have opened before the time. */
     incidents: seen.map((incident): RehearsedIncident => ({ incident, alertedAt: firstAlert(messages, incident) })),
     /** Incidents without a parent: opened in the time, open when it began, and when it ended. */

@@ -18,6 +18,7 @@ import { applyHappening, type Happening, happeningsOf, stuckOf, type WaitingStay
 import { judgeOnce, type Memory, NOTHING_KNOWN, openOf } from './judge-look.ts';
 import { countBefore, newRehearsalCounts, noteMessage, type RehearsalCounts, resultOf } from './rehearsal-result.ts';
 import { type CheckoutRehearsal, createCheckoutRehearsal } from './rehearsed-checkouts.ts';
+import { createRiskRehearsal } from './rehearsed-risks.ts';
 
 /** The daemon's judge looks this often. */
 const TICK: Milliseconds = 5_000;
@@ -42,6 +43,7 @@ interface State {
   readonly outagesOf: ReadonlyMap<string, readonly RecordedOutage[]>;
   readonly learned: Learned;
   readonly singles: CheckoutRehearsal;
+  readonly risks: ReturnType<typeof createRiskRehearsal>;
   /** The usual numbers as of `usualAt`, by place. */
   readonly usualOf: Map<string, CountedUsual>;
   usualAt: Instant;
@@ -79,9 +81,9 @@ export function createRehearsal(options: RehearsalOptions) {
     finish: () => {
       liveUntil(state, options.to);
       state.learned.learn(options.to);
-      const { learned, places, memory, stays, counts } = state;
+      const { learned, places, memory, stays, counts, risks } = state;
       const limits = [...places.values()].map((place) => ({ ...place, limit: learned.limitOf(place.site, place.state) }));
-      return resultOf(counts, { stays, incidents: memory.incidents, limits });
+      return resultOf(counts, { stays, incidents: memory.incidents, limits, atRisk: risks.counts() });
     },
   };
 }
@@ -93,6 +95,7 @@ function newState(options: RehearsalOptions): State {
     outagesOf: Map.groupBy(outages, ({ site }) => site),
     learned: createLearned(options.policy),
     singles: createCheckoutRehearsal(options),
+    risks: createRiskRehearsal(options),
     usualOf: new Map(),
     usualAt: Number.NEGATIVE_INFINITY,
     learnAt: Number.NEGATIVE_INFINITY,
@@ -130,6 +133,7 @@ function plan(state: State, recorded: RecordedStay): void {
   places.set(placeKey(recorded), { site, state: number });
   const policy = policyOf(options.policy, number);
   const stay = rehearseStay(recorded, { limit, policy, outages: outagesOf.get(site) ?? [] });
+  state.risks.take(stay);
   state.coming.push(...happeningsOf(stay, place, options.to));
 }
 

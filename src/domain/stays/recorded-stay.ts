@@ -27,6 +27,13 @@ export interface RecordedStay {
   readonly paidAt: Instant | null;
   /** The purchase's first poll found it in the state, and it came with the first load of its site. */
   readonly firstSight: boolean;
+  /** When the purchase was registered; this and the fields that follow only of long stays, and where they were asked for. */
+  readonly registeredAt?: Instant | null;
+  /** The stored Price and CurrencyCode. */
+  readonly amount?: number | null;
+  readonly currency?: string | null;
+  /** How the purchase ended; null: it has not, or its order was paid by another purchase. */
+  readonly end?: 'paid' | 'lost' | null;
 }
 
 /** A time in which a site could not be asked. */

@@ -21,4 +21,5 @@ export const LOCKS = locksIn(`
 0015_trend_sums.sql | create trigger | purchase_watch_internal.outcome_hours | ShareRowExclusiveLock | none
 0016_aftermath.sql | create table | purchase_watch.purchases | ShareRowExclusiveLock | none
 0016_aftermath.sql | create trigger | purchase_watch_internal.stays | ShareRowExclusiveLock | none
+0017_at_risk.sql | alter table | purchase_watch.purchases | AccessExclusiveLock | none
 `);

@@ -46,7 +46,7 @@ type Row = Purchase & Omit<QueuedPurchase, 'purchase'>;
 // Rows are read as flat columns and times as epoch milliseconds: one object a row, nothing to convert.
 const COLUMNS = `
   p.id, p.site, p.purchase_id, p.shard, p.revision, p.polls, p.status, p.state, p.state_since, p.excused_ms as excused,
-  p.stuck_since, p.seen_at, p.watched_since, p.failures, p.unknowns, p.invoice, p.sequence,
+  p.stuck_since, p.at_risk_since, p.seen_at, p.watched_since, p.failures, p.unknowns, p.invoice, p.sequence,
   left(encode(sha256(convert_to(d.fields::text, 'UTF8')), 'base64'), ${DIGEST_LENGTH}) as details_digest,
   p.next_poll_at, p.due_slot as slot, p.next_poll_reason as reason, p.bulk is true as is_bulk`;
 
@@ -197,6 +197,7 @@ function queued(row: Row): QueuedPurchase {
     stateSince: row.stateSince,
     excused: row.excused,
     stuckSince: row.stuckSince,
+    atRiskSince: row.atRiskSince,
     seenAt: row.seenAt,
     watchedSince: row.watchedSince,
     failures: row.failures,

@@ -159,7 +159,7 @@ const updatePurchases = (sql: Queries, batch: readonly Decided[]) => sql`
     update purchase_watch.purchases p set
       polls = r.polls, last_polled_at = r.now, seen_at = r.seen,
       next_poll_at = r.next, next_poll_reason = r.reason, due_slot = r.slot, status = r.status, state = r.state,
-      state_since = r.since, stuck_since = r.stuck, excused_ms = r.excused,
+      state_since = r.since, stuck_since = r.stuck, at_risk_since = r.risk, excused_ms = r.excused,
       failures = r.failures, unknowns = r.unknowns, invoice = r.invoice, sequence = r.sequence, last_error = r.error,
       ended_at = case when r.status in ('settled', 'expired', 'stopped') then coalesce(case when p.status = r.status then p.ended_at end, r.now) end
     from ${columns(sql, batch, 'r', {
@@ -176,6 +176,7 @@ const updatePurchases = (sql: Queries, batch: readonly Decided[]) => sql`
       state: ['integer', (d) => d.outcome.purchase.state],
       since: ['timestamptz', (d) => d.outcome.purchase.stateSince],
       stuck: ['timestamptz', (d) => d.outcome.purchase.stuckSince],
+      risk: ['timestamptz', (d) => d.outcome.purchase.atRiskSince],
       excused: ['bigint', (d) => d.outcome.purchase.excused],
       failures: ['integer', (d) => d.outcome.purchase.failures],
       unknowns: ['integer', (d) => d.outcome.purchase.unknowns],

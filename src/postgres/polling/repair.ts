@@ -31,7 +31,7 @@ export async function writeRepaired(
   { id, site, purchaseId, shard, revision, polls, ...repaired }: Purchase,
   { replica, holding }: { replica: string; holding: Holding },
 ): Promise<boolean> {
-  const { status, state, stateSince, stuckSince, excused, seenAt, sequence, invoice } = repaired;
+  const { status, state, stateSince, stuckSince, atRiskSince, excused, seenAt, sequence, invoice } = repaired;
   const hasEnded = status === 'settled' || status === 'expired' || status === 'stopped';
   const isPolled = status !== 'expired' && status !== 'stopped';
   const rows = await sql`
@@ -42,6 +42,7 @@ export async function writeRepaired(
       where id = ${id} and site = ${site} and purchase_id = ${purchaseId} and revision = ${revision} and polls = ${polls} for no key update skip locked)
     update purchase_watch.purchases set revision = revision + 1, status = ${status}, state = ${state},
       state_since = ${stateSince}::timestamptz, stuck_since = ${stuckSince}::timestamptz,
+      at_risk_since = ${atRiskSince}::timestamptz,
       excused_ms = ${excused}, seen_at = ${seenAt}::timestamptz, sequence = ${sequence}, invoice = ${invoice},
       ended_at = case when ${hasEnded} then coalesce(ended_at, now()) end,
       next_poll_at = case when ${isPolled} then now() end,

@@ -8,7 +8,7 @@ import type { Silence } from '../../domain/incidents/incident.ts';
 import type { RecordedPayment } from '../../domain/rehearsal/rehearsed-payments.ts';
 import type { RecordedOutage, RecordedStay } from '../../domain/stays/recorded-stay.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
-import type { Queries, Sql } from '../connection/database.ts';
+import type { Fragment, Queries, Sql } from '../connection/database.ts';
 import { firstValue } from '../connection/rows.ts';
 import { customerOf } from './customer.ts';
 import { paidByAnotherAt } from './evidence.ts';
@@ -33,6 +33,8 @@ export interface StaysWanted extends Span {
   readonly site: string | null;
   /** For stays of at least this length the database looks up whether their order was paid by another purchase. */
   readonly long: Milliseconds;
+  /** Whether of these it looks up what decides about `purchase.at_risk`, too. */
+  readonly risks: boolean;
 }
 
 /** The bounds of reading; without them it takes as much as it needs. */
@@ -75,18 +77,21 @@ export function readingPast<T>(sql: Sql, work: (past: Queries) => Promise<T>, { 
  */
 export async function* recordedStays(
   past: Queries,
-  { from, to, states, site, long }: StaysWanted,
+  { from, to, states, site, long, risks }: StaysWanted,
   { batch = BATCH }: ReadBounds = {},
 ): AsyncGenerator<readonly RecordedStay[]> {
   const chosen = past`t.to_state = any(${`{${states.listed.join()}}`}::integer[])`;
+  // A session keeps the columns of a statement that it has run, so other columns need another statement that fetches.
+  const cursor = risks ? 'recorded_stays_with_risks' : 'recorded_stays';
+  const isLong = past`coalesce(n.not_after, p.seen_at) - t.not_after >= ${long}::float8 * interval '1 ms'`;
   await past`
-    declare recorded_stays no scroll cursor for select p.site, t.to_state as state,
+    declare ${past(cursor)} no scroll cursor for select p.site, t.to_state as state,
       ${customerOf(past)}::text as customer,
       t.not_after as entered_at, coalesce(n.not_before, p.seen_at, t.not_after) as seen_at,
       n.not_after as left_at, n.to_state,
       case when n.purchase is null then p.ended_at end as unwatched_at,
-      case when coalesce(n.not_after, p.seen_at) - t.not_after >= ${long}::float8 * interval '1 ms'
-        then ${paidByAnotherAt(past)} end as paid_at,
+      case when ${isLong} then ${paidByAnotherAt(past)} end as paid_at,
+      ${risks ? past`${riskColumns(past, isLong)},` : past``}
       t.from_sequence is null and ${isOfFirstLoad(past, past`f.at`)} as first_sight
     from purchase_watch_internal.purchase_transitions t
     join purchase_watch.purchases p on p.id = t.purchase
@@ -98,8 +103,18 @@ export async function* recordedStays(
       and coalesce(n.not_after, p.ended_at, 'infinity') >= ${from}::timestamptz
       and ${site === null ? past`true` : past`p.site = ${site}`}
     order by t.not_after, t.purchase, t.sequence`;
-  yield* fetched<RecordedStay>(past, 'recorded_stays', batch);
+  yield* fetched<RecordedStay>(past, cursor, batch);
 }
+
+/** SQL: of a long stay, when its purchase was registered, the amount, and how the purchase ended. */
+const riskColumns = (past: Queries, isLong: Fragment): Fragment => past`
+      case when ${isLong} then p.registered_at end as registered_at,
+      case when ${isLong} then (select purchase_watch_internal.stored_number(fields, 'Price')::float8
+        from purchase_watch_internal.purchase_details where purchase = p.id) end as amount,
+      case when ${isLong} then (select purchase_watch_internal.stored_text(fields, 'CurrencyCode')
+        from purchase_watch_internal.purchase_details where purchase = p.id) end as currency,
+      case when ${isLong} then (select case when outcome = 'paid' then 'paid' when outcome in ('not_paid', 'again') then 'lost' end
+        from purchase_watch_internal.outcomes where purchase = p.id) end as "end"`;
 
 /**
  * The purchases whose order is known and that became Completed within a time, and still are, in that order; `place` is which payment of

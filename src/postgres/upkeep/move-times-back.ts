@@ -85,7 +85,7 @@ async function movePurchases(sql: Queries, now: Instant): Promise<Moved> {
         update purchase_watch.purchases p set next_poll_at = due.at, due_slot = case when p.due_slot >= ${FIRST_BULK_SLOT} then purchase_watch_internal.bulk_slot(due.at) else purchase_watch_internal.due_slot(due.at) end,
           revision = p.revision + 1, last_polled_at = ${back('p', 'last_polled_at')},
           seen_at = ${back('p', 'seen_at')}, state_since = ${back('p', 'state_since')}, stuck_since = ${back('p', 'stuck_since')},
-          watched_since = ${back('p', 'watched_since')},
+          watched_since = ${back('p', 'watched_since')}, at_risk_since = ${back('p', 'at_risk_since')},
           -- The time that the clock skipped forward, if any, was added to the excused time of a stay that began before the skip.
           excused_ms = case when ${isAhead('p', 'seen_at')} and not ${isAhead('p', 'state_since')} then greatest(p.excused_ms - extract(epoch from due.step) * 1000, 0) else p.excused_ms end
         from due where p.id = due.id returning p.id, p.shard),

@@ -130,6 +130,17 @@ test('what a file changes stands beside what the present settings would have sen
   expect(stdout).toMatch(/^purchases found stuck +15 +15 +0$/m);
 });
 
+test('purchases that would have been announced as at risk are counted, where the file asks for it', async () => {
+  const before = 'polling: { sessionLength: 22m, atRisk: { before: 5m } }';
+  expect((await rehearse('--config', settings(before))).stdout).toMatch(
+    /^purchase\.at_risk for 15 purchases: 0 of them ended not paid, 0 paid, of 15 it is not known, or another purchase of the order was paid$/m,
+  );
+  const ofOther = settings('polling: { sessionLength: 22m, atRisk: { minimumAmount: { SEK: 1 } } }');
+  const { rehearsed, present } = JSON.parse((await rehearse('--config', ofOther, '--json')).stdout);
+  expect([rehearsed.atRisk, present.atRisk]).toEqual([{ announced: 0, lost: 0, paid: 0 }, null]);
+  expect((await rehearse()).stdout).not.toContain('purchase.at_risk');
+});
+
 test('limits that nobody reaches, and states without any, say nothing', async () => {
   const patient = settings('states: { WaitingForCardPayments: { stuckAfter: 1h } }');
   expect((await rehearse('--config', patient)).stdout).toMatch(/^Would have been sent: nothing$/m);

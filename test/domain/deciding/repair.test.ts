@@ -30,6 +30,11 @@ describe('a row that agrees with its history', () => {
     ['in a state', { state: CARDS, stateSince: T, seenAt: T + 9, sequence: 1, excused: 7 }, [CARDS]],
     ['settled', { state: COMPLETED, stateSince: T + 1, seenAt: T + 1, sequence: 2, status: 'settled' }, [CARDS, COMPLETED]],
     ['stuck', { state: CARDS, stateSince: T, seenAt: T + 1, sequence: 2, stuckSince: T + 1 }, [CARDS, 'purchase.stuck']],
+    [
+      'announced as at risk',
+      { state: CARDS, stateSince: T, seenAt: T + 2, sequence: 3, stuckSince: T + 1, atRiskSince: T + 2 },
+      [CARDS, 'purchase.stuck', 'purchase.at_risk'],
+    ],
     ['unreadable', { sequence: 1, status: 'unreadable' }, ['purchase.unreadable']],
     ['expired', { sequence: 1, status: 'expired', watchedSince: T }, ['purchase.expired']],
     ['registered again after it expired', { sequence: 1, watchedSince: T + 1 }, ['purchase.expired']],
@@ -50,6 +55,7 @@ describe('a row that was taken back', () => {
 
   test('counts the events since then, and stays stuck when that was announced, so that nothing is announced twice', () => {
     expect(repair(before, 0, CARDS, 'purchase.stuck')).toMatchObject({ state: CARDS, sequence: 3, stuckSince: T + 2 });
+    expect(repair(before, 0, CARDS, 'purchase.stuck', 'purchase.at_risk')).toMatchObject({ sequence: 4, atRiskSince: T + 3 });
     expect(repair({ ...before, stuckSince: T }, CARDS, 'purchase.stuck', 0, 'purchase.recovered')).toMatchObject({
       state: 0,
       sequence: 4,

@@ -68,6 +68,7 @@ test('event types are those of the contract', () => {
   expect(EVENT_TYPES).toEqual([
     'purchase.state_changed',
     'purchase.stuck',
+    'purchase.at_risk',
     'purchase.recovered',
     'purchase.unreadable',
     'purchase.readable',

@@ -28,7 +28,7 @@ function countsOf(seen: readonly Incident[], messages: readonly RehearsedMessage
   return counts;
 }
 const result = (counts: RehearsalCounts, incidents: readonly Incident[] = []) =>
-  resultOf(counts, { stays: 7, incidents, limits: [] });
+  resultOf(counts, { stays: 7, incidents, limits: [], atRisk: null });
 
 test('the incidents of before are those that were open at the first look of the time and spoke for themselves', () => {
   const before = [
@@ -86,5 +86,5 @@ test('limits are sorted by site and state', () => {
   const sorted = [place('no', 4), place('no', 6), place('se', 4), place('se', 6)];
   const orders = [sorted, sorted.toReversed(), [2, 0, 3, 1].map((at) => sorted[at]!)];
   for (const limits of orders)
-    expect(resultOf(newRehearsalCounts(FROM), { stays: 0, incidents: [], limits }).limits).toEqual(sorted);
+    expect(resultOf(newRehearsalCounts(FROM), { stays: 0, incidents: [], limits, atRisk: null }).limits).toEqual(sorted);
 });

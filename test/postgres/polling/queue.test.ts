@@ -80,7 +80,7 @@ describe('reading what is due', () => {
   test('brings everything an owner must know of a purchase', async () => {
     const { sql } = database;
     const [id] = await queue([100]);
-    await sql`update purchase_watch.purchases set purchase_id = 'p-1', state = 6, state_since = to_timestamp(900.123), stuck_since = to_timestamp(901.5),
+    await sql`update purchase_watch.purchases set purchase_id = 'p-1', state = 6, state_since = to_timestamp(900.123), stuck_since = to_timestamp(901.5), at_risk_since = to_timestamp(901.7),
       polls = 12, seen_at = to_timestamp(902), watched_since = to_timestamp(800), excused_ms = 77, failures = 2, unknowns = 1, sequence = 5, invoice = 'wanted',
       revision = 4, reference = 'ORD-1', metadata = '{"a": 1.50}'`;
     await sql`insert into purchase_watch_internal.purchase_details values (${id!}, '{"Price":249.50}'::text::json)`;
@@ -97,6 +97,7 @@ describe('reading what is due', () => {
       stateSince: 900_123,
       excused: 77,
       stuckSince: 901_500,
+      atRiskSince: 901_700,
       seenAt: 902_000,
       watchedSince: 800_000,
       failures: 2,

@@ -82,6 +82,7 @@ const WANTED: StaysWanted = {
   states: { listed: [CARD], others: false },
   site: null,
   long: 5 * MINUTE,
+  risks: false,
 };
 
 async function read({

@@ -71,7 +71,7 @@ async function waver(world: World, number: number, until: number): Promise<void>
   const own: Excuse = { kind: 'stopped', at: world.wall, purchaseId };
   world.excuses.push(own);
   const path = `/v1/purchases/${purchaseId}`;
-  let isTold = true;
+  let isAnnounced = true;
   while (world.now < until) {
     const [method, where] = random.one([
       ['DELETE', path],
@@ -79,12 +79,12 @@ async function waver(world: World, number: number, until: number): Promise<void>
       ['WATCH', path],
     ] as const);
     if (method === 'WATCH') registerAgain(world, [purchaseId], { isUntold: true });
-    else isTold = ((await world.call(method, where))?.status ?? 500) < 500 && isTold;
+    else isAnnounced = ((await world.call(method, where))?.status ?? 500) < 500 && isAnnounced;
     await new Promise<void>((resolve) => void scheduler.after(10 + random.below(600), resolve, world.outside.place));
   }
   const isLeft = (each: Excuse): boolean => 'purchaseId' in each && each.purchaseId === purchaseId && each !== own;
   // A call without an answer, or whose statement the daemon gave up, may still be under way, and so may what another person asked for meanwhile.
-  if (!isTold || world.excuses.slice(world.excuses.indexOf(own)).some(isLeft)) return;
+  if (!isAnnounced || world.excuses.slice(world.excuses.indexOf(own)).some(isLeft)) return;
   world.untold.delete(purchaseId);
   registerAgain(world, [purchaseId]);
 }

@@ -75,7 +75,8 @@ export function numbersPanel({ rehearsed, present, really }: RehearsalBody): Htm
     html`<tr><th scope="row" class="wide">${name}</th>${sides.map(([side, sums]) => html`<td class="num left" data-l="${side.toLowerCase()}">${shown(of(sums))}</td>`)}</tr>`;
   const stages = STAGES.filter((stage) => sides.some(([, side]) => side.stages[stage] > 0));
   const opened = (side: MessageSums): number | null => ('incidents' in side ? (side.incidents as number) : null);
-  const body = html`<table class="cards fits"><thead><tr><th scope="col"><span class="vh">What</span></th>${sides.map(([name]) => html`<th scope="col" class="num">${name}</th>`)}</tr></thead><tbody>${row('Alerts', ({ messages }) => messages)}${rehearsed.perDay !== null && row('Alerts a day', ({ perDay }) => perDay)}${stages.map((stage) => row(WORDS[stage], ({ stages: counts }) => counts[stage]))}${row('Incidents that opened', opened)}${row('Purchases found stuck', ({ overdue }) => overdue)}</tbody></table>`;
+  const riskOf = (side: MessageSums) => (side === rehearsed ? rehearsed.atRisk : side === present ? present.atRisk : null);
+  const body = html`<table class="cards fits"><thead><tr><th scope="col"><span class="vh">What</span></th>${sides.map(([name]) => html`<th scope="col" class="num">${name}</th>`)}</tr></thead><tbody>${row('Alerts', ({ messages }) => messages)}${rehearsed.perDay !== null && row('Alerts a day', ({ perDay }) => perDay)}${stages.map((stage) => row(WORDS[stage], ({ stages: counts }) => counts[stage]))}${row('Incidents that opened', opened)}${row('Purchases found stuck', ({ overdue }) => overdue)}${(rehearsed.atRisk ?? present?.atRisk) != null && html`${row('Announced as at risk', (side) => riskOf(side)?.announced ?? null)}${row('Of these, ended not paid', (side) => riskOf(side)?.lost ?? null)}`}</tbody></table>`;
   return panel({ id: 'numbers', title: 'Numbers', body });
 }
 
