@@ -87,6 +87,18 @@ test('what could not be recorded, or may have been, leaves memory, and its row d
   expect([window.nextDue(), reread.toSorted()]).toEqual([null, POLLED]);
 });
 
+test('a purchase whose next place in the queue was passed while it was recorded is read by its id, and no other', () => {
+  const { after, polls, window, reread } = recording();
+  const slot = dueSlot(NOW) + 9;
+  const behind = window.behind(slot).filter(({ shard }) => shard === POLLED[0]);
+  window.moved(
+    behind,
+    behind.map(({ shard }) => ({ shard, slot, id: POLLED[0] })),
+  );
+  after.onRecorded(polls, { ids: new Set(POLLED), lostShards: [], events: POLLED.length, deliveries: NO_DELIVERIES });
+  expect([window.nextDue(), reread]).toEqual([null, [POLLED[0]]]);
+});
+
 test('the row of a refused poll is read again, unless its purchase is no longer this daemon’s', () => {
   const { after, polls, window, reread } = recording();
   const [written, lost, gone, ...stale] = polls.map(idOf);
