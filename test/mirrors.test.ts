@@ -44,7 +44,6 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'stories/notifications': ['daemon/shards/listening'],
   'stories/one-sided.long': ['daemon/notifier/receiver-outside', 'daemon/poller/sites/site-outside'],
   'stories/paid-twice': ['daemon/judge/paid-twice'],
-  'stories/queue': ['daemon/poller/poller', 'daemon/poller/polls'],
   'stories/replica-trouble.long': ['daemon/upkeep/replica-troubles'],
   'stories/stored-secrets.long': ['daemon/upkeep/resealing'],
   'stories/stuck': ['daemon/judge/incident-messages', 'daemon/judge/people'],

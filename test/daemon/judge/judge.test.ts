@@ -23,8 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-function judging(replica = 'a', { isReplicaPosted = (): boolean => false, groupWait = 0 } = {}) {
-  const { sql } = database;
+function judging(replica = 'a', { isReplicaPosted = (): boolean => false, groupWait = 0, sql = database.sql } = {}) {
   const { log, logged } = aLog();
   const state = { woken: 0 };
   const judge = createJudge({
@@ -91,6 +90,32 @@ test('of two replicas one judges, and the other one once the first is gone', asy
   await database.sql`delete from purchase_watch_internal.replicas where id = 'a'`;
   clock.advance('1m');
   await second.judge.tick();
+  expect(await alerts()).toEqual(['incident.opened', 'incident.ended']);
+});
+
+test('a look whose statement the database carries out after the next look alerts nobody once more', async () => {
+  let isBroken = false;
+  let runLate: PromiseLike<unknown> | null = null;
+  const sql = new Proxy(database.sql, {
+    apply: (target, self, given: [TemplateStringsArray, ...unknown[]]) => {
+      const query = Reflect.apply(target, self, given);
+      if (!isBroken || !given[0].join('').includes('select true as held from held')) return query;
+      // The statement begins when it is awaited.
+      runLate = query;
+      return Promise.reject(new Error('the connection broke'));
+    },
+  });
+  const { judge } = judging('a', { sql });
+  await troubled('not_recording');
+  await judge.tick();
+  await troubled();
+  clock.advance('1m');
+  isBroken = true;
+  await expect(judge.tick()).rejects.toThrow('the connection broke');
+  isBroken = false;
+  await judge.tick();
+  expect(await alerts()).toEqual(['incident.opened', 'incident.ended']);
+  await runLate;
   expect(await alerts()).toEqual(['incident.opened', 'incident.ended']);
 });
 

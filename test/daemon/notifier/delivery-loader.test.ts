@@ -187,36 +187,59 @@ test('a channel whose messages wait for one another takes nothing without a read
   expect(subscriber.queue.size).toBe(before);
 });
 
-test('a delivery that was taken and sent while a read was under way is not taken again from that read', async () => {
-  let late: { id: number; position: number } | null = null;
-  const slow = loading(
-    ((...given: Parameters<Sql>) => {
-      const query = sql(...given);
-      if (late === null || !given[0].join('').includes('cross join lateral')) return query;
-      const { id, position } = late;
-      return query.then((rows) => {
-        expect(rows.map((found) => found.id)).toEqual([id]);
-        const fresh = written({ id, position, lane: position, subscriber: quiet, shard: 5 });
-        expect(slow.loader.takeNew(fresh, [slow.subscriber])).toBe(true);
-        slow.subscriber.queue.done(fresh.rows[0]!);
-        return rows;
-      });
-    }) as unknown as Sql,
-    quiet,
-  );
-  const { subscriber, loader } = slow;
-  await loader.load([subscriber], true);
-  const [row] = await sql<[{ id: number; position: number }]>`
+/** A due delivery of a purchase of its own for the quiet subscriber, of an event that was made so many seconds ago. */
+async function addDelivery(secondsAgo: number) {
+  const [row] = await sql<[{ id: number; position: number; event: string }]>`
     with event as (
       insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
-      values ('evt_late', 'site.reachable', 'default', 5, now(), '{}') returning position)
+      values ('evt_' || gen_random_uuid(), 'site.reachable', 'default', 5, now(), '{}') returning position, id)
     insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at)
-    select position, position, ${quiet}, 5, now() - interval '1 second' from event returning id::float8 as id, event::float8 as position`;
-  late = row;
+    select position, position, ${quiet}, 5, now() - ${secondsAgo}::integer * interval '1 second' from event
+    returning id::float8 as id, event::float8 as position, (select id from event) as event`;
+  return row;
+}
+
+test.each(['is sent', 'waits still'])(
+  'a delivery that was taken while a read was under way, and %s, is not taken again from that read',
+  async (now) => {
+    let late: Awaited<ReturnType<typeof addDelivery>> | null = null;
+    const slow = loading(
+      ((...given: Parameters<Sql>) => {
+        const query = sql(...given);
+        if (late === null || !given[0].join('').includes('cross join lateral')) return query;
+        const { id, position } = late;
+        const event = { id: late.event, type: 'site.reachable', body: '{}', createdAt: Date.now() };
+        return query.then((rows) => {
+          expect(rows.map((found) => found.id)).toEqual([id]);
+          const fresh = written({ id, position, lane: position, subscriber: quiet, shard: 5, event });
+          expect(slow.loader.takeNew(fresh, [slow.subscriber])).toBe(true);
+          if (now === 'is sent') slow.subscriber.queue.done(fresh.rows[0]!);
+          return rows;
+        });
+      }) as unknown as Sql,
+      quiet,
+    );
+    const { subscriber, loader } = slow;
+    const { queue, reading } = subscriber;
+    await loader.load([subscriber], true);
+    const before = queue.size;
+    late = await addDelivery(1);
+    await loader.load([subscriber], false);
+    // The next read finds out what became of the one that was sent.
+    expect([queue.size, reading.mayHoldMore, reading.isCaughtUp]).toEqual(
+      now === 'is sent' ? [before, true, false] : [before + 1, false, true],
+    );
+  },
+);
+
+test('a delivery that was committed long after it was due is found by the next read from the beginning', async () => {
+  const { subscriber, loader } = loading(sql, quiet);
+  await loader.load([subscriber], true);
+  const { id } = await addDelivery(60);
   await loader.load([subscriber], false);
-  expect(subscriber.queue.get(row.id)).toBeUndefined();
-  // The next read finds out what became of it.
-  expect(subscriber.reading.mayHoldMore).toBe(true);
+  expect(subscriber.queue.get(id)).toBeUndefined();
+  await loader.load([subscriber], true);
+  expect(subscriber.queue.get(id)).toMatchObject({ id });
 });
 
 test('while a backlog is read, and after a read that failed, nothing that is new is taken ahead of it', async () => {

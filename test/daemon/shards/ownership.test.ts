@@ -69,6 +69,14 @@ function failing(text: string, when: 'before' | 'after'): { sql: Sql; isOff: boo
   });
   return failure;
 }
+/** Connections on which something happens before a statement that contains the text is carried out. */
+const before = (text: string, happens: () => Promise<unknown>): Sql =>
+  new Proxy(database.sql, {
+    apply: (target, self, given: [TemplateStringsArray, ...unknown[]]) => {
+      const query = Reflect.apply(target, self, given);
+      return given[0].join('').includes(text) ? happens().then(() => query) : query;
+    },
+  });
 const counts = (...replicas: Replica[]): number[] => replicas.map((each) => each.owned().length);
 /** The lease of each replica runs out that does not renew it: the others have seen it unchanged for so long. */
 async function runOut(...others: Replica[]): Promise<void> {
@@ -182,6 +190,28 @@ describe('a lease that ran out', () => {
     await b.tick();
     expect(b.owned()).toEqual(ALL);
     expect((await shards()).every(({ owner, epoch }) => owner === 'b' && epoch === 2)).toBe(true);
+  });
+
+  test('is over for others no sooner than for its replica', async () => {
+    const [a, b] = [replica('a'), replica('b')];
+    await settle(a);
+    await settle(a, b);
+    elapsed += TTL - 1;
+    await b.tick();
+    expect([counts(a, b), a.mayBegin(a.owned()[0]!, 0)]).toEqual([[32, 32], true]);
+    elapsed += 1;
+    await b.tick();
+    expect([counts(b), a.mayBegin(a.owned()[0]!, 0)]).toEqual([[64], false]);
+  });
+
+  test('and was renewed after another replica read that it had not been lets nobody take over', async () => {
+    const a = replica('a');
+    const b = replica('b', { sql: before('delete from purchase_watch_internal.replicas', a.tick) });
+    await settle(a);
+    await settle(a, b);
+    elapsed += TTL;
+    await b.tick();
+    expect([counts(a, b), a.mayBegin(a.owned()[0]!, 0)]).toEqual([[32, 32], true]);
   });
 
   test('leaves each of the others its part, and no more', async () => {

@@ -37,8 +37,10 @@ test('people are alerted of the checkout that the judge read, not of one that wa
   await givenToAnother();
   expect(await save(read)).toBe(false);
   expect(await alerts()).toEqual([{ isAlerted: false }]);
-  expect(await save(await checkoutsToAlert(sql))).toBe(true);
+  const again = await checkoutsToAlert(sql);
+  expect(await save(again)).toBe(true);
   expect(await alerts()).toEqual([{ isAlerted: true }]);
+  expect(await save(again), 'an earlier statement, whose answer was lost, alerted of it').toBe(false);
 });
 
 test('the judge deletes the stay that it added up, and alerts of its purchase, not a stay that was given its id', async () => {

@@ -33,8 +33,8 @@ export const HISTORY: readonly Guard[] = [
     to: 'failures += 4;',
   },
   {
-    name: 'a delivery is in memory once',
-    promise: 'no event is sent twice at once',
+    name: 'a delivery that memory has already',
+    promise: 'a new event does not have the outbox read again from its beginning',
     file: LOADER,
     from: 'else if (isInMemory(row, { queue, reading })) return false;',
     to: '',

@@ -100,7 +100,7 @@ export const RECORDING: readonly Guard[] = [
   },
   {
     name: 'after a failed recording the poller reads the rows of its purchases again',
-    promise: 'a receiver is sent a change once although the connection broke while the daemon recorded the change',
+    promise: 'the service is not asked in vain after the connection broke while the daemon recorded a poll',
     file: AFTER,
     from: 'for (const { entry } of batch) readRowAgain(entry, poison ? POISON_REST : 0);',
     to: `for (const { entry } of batch) {
@@ -166,13 +166,6 @@ export const RECORDING: readonly Guard[] = [
     file: `${WINDOW}/window.ts`,
     from: 'row.purchaseId !== known.purchaseId;',
     to: 'false;',
-  },
-  {
-    name: 'a notice of a registration stays while its shard goes to another daemon',
-    promise: 'a daemon polls a purchase within a second of its registration, whichever daemon takes the shard over',
-    file: `${WINDOW}/nudged.ts`,
-    from: 'holdings.filter(({ shard, epoch }) => epochOf(shard) === epoch);',
-    to: 'holdings;',
   },
   {
     name: 'old nudges go before the queue is read',

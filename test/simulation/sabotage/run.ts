@@ -28,7 +28,7 @@ function waysFor(name: string): readonly Way[] {
   if (values.plans) return Object.keys(PLANS).map((plan) => ({ plan }));
   if (values.seeds !== undefined) return seedsOf(values.seeds).map((seed) => ({ seed }));
   const way = known[name]?.way;
-  return way == null ? [] : [way];
+  return way === undefined ? [] : [way];
 }
 
 function seedsOf(text: string): number[] {

@@ -38,11 +38,11 @@ export function createNudged({ sql, ownership, take, bulkBegins }: NudgedOptions
       if (rows.length + orphans.length === 0) return false;
       for (const begin of bulks) bulkBegins(begin);
       take(rows);
-      // Only now, when the rows are in memory or ahead of their cursor. A shard that changed hands meanwhile keeps its nudges.
-      const kept = holdings.filter(({ shard, epoch }) => epochOf(shard) === epoch);
+      // Only now, when the rows are in memory or ahead of their cursor. The statement drops no nudge of a shard that changed hands;
+      // of a shard that does so afterwards, the next owner reads the whole queue.
       // Nudges of deleted purchases are dropped too, or they would fill every read in the end.
       const nudges = [...orphans, ...rows.flatMap((row) => row.nudges)];
-      await dropNudges(sql, nudges, { replica, holdings: kept });
+      await dropNudges(sql, nudges, { replica, holdings });
       return more;
     },
   };

@@ -54,8 +54,19 @@ beforeEach(async () => {
   const replica = 'a';
   ownership = createOwnership({ sql, clock, log, replica, process: 'test 1 1', ttl: 60_000, renewEvery: 2_000 });
   knownSubscribers = createKnownSubscribers({ sql, clock, log, settings, secrets: null, replica, configured });
+  onRead = null;
   notifier = createNotifier({
-    ...{ sql, clock, log, ownership, knownSubscribers, meters: createMeters(), traces: null, spread: () => 0, wake: () => {} },
+    ...{
+      sql: withHeldReads(sql),
+      clock,
+      log,
+      ownership,
+      knownSubscribers,
+      meters: createMeters(),
+      traces: null,
+      spread: () => 0,
+      wake: () => {},
+    },
     writes: createHealth(Date.now).writesOf('notifier'),
   });
   await ownership.tick();
@@ -78,6 +89,33 @@ function hold(): void {
     return { status: 200 };
   });
 }
+
+/** Reads of the outbox that have begun since they are held. */
+let reads: number;
+/** From now on the answers to reads of the outbox wait until the test resolves this. */
+function holdReads(): PromiseWithResolvers<void> {
+  const held = Promise.withResolvers<void>();
+  reads = 0;
+  onRead = async () => {
+    reads += 1;
+    await held.promise;
+  };
+  return held;
+}
+let onRead: (() => Promise<void>) | null;
+/** Connections on which the answers to reads of the outbox may be held. */
+const withHeldReads = (target: Sql): Sql =>
+  new Proxy(target, {
+    apply: (called, self, given: [TemplateStringsArray, ...unknown[]]) => {
+      const query = Reflect.apply(called, self, given);
+      if (onRead === null || !given[0].join('').includes('b.rank as behind_rank\n    from')) return query;
+      const ended = onRead();
+      return query.then(async (rows: unknown) => {
+        await ended;
+        return rows;
+      });
+    },
+  });
 
 /** So many due deliveries in each of some shards, each of a lane of its own. */
 async function addDeliveries(shards: readonly number[], each: number): Promise<void> {
@@ -121,6 +159,37 @@ test('deliveries of a shard that is given away stay for its next owner, and thos
   expect(all(leaving, each).filter((id) => left().has(id) && !begun.has(id))).toEqual([]);
   const here = all(leaving, each).filter((id) => begun.has(id)).length;
   expect(await statuses()).toEqual({ delivered: each + here, pending: each - here });
+});
+
+test('a read of the outbox begins when the one before it has ended: it could find again what was sent meanwhile', async () => {
+  const [shard] = ownership.owned() as [number];
+  await notifier.tick();
+  await addDeliveries([shard], 1);
+  notifier.replayed();
+  const held = holdReads();
+  const ticking = notifier.tick();
+  await expect.poll(() => reads).toBe(1);
+  notifier.replayed();
+  const next = notifier.tick();
+  await nextTurn();
+  expect(reads).toBe(1);
+  held.resolve();
+  await Promise.all([ticking, next]);
+  expect(reads).toBe(2);
+  await expect.poll(statuses).toEqual({ delivered: 1 });
+  expect(receiver.arrivals).toHaveLength(1);
+});
+
+test('a stop is over when the receiver has answered what was sent, and the result is written', async () => {
+  const [shard] = ownership.owned() as [number];
+  await addDeliveries([shard], 1);
+  hold();
+  await notifier.tick();
+  await expect.poll(() => receiver.inFlight()).toBe(1);
+  const after = notifier.stop().then(statuses);
+  for (let turn = 0; turn < 20; turn++) await nextTurn();
+  answer();
+  expect(await after).toEqual({ delivered: 1 });
 });
 
 test('while results cannot be written nothing more leaves, and afterwards everything does', async () => {

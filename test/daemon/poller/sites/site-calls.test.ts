@@ -188,6 +188,25 @@ describe('the database', () => {
     expect((await se()).failingSince).toBeNull();
   });
 
+  test('has polls that failed while the site did made at once when it is back, and no others', async () => {
+    await database.sql`
+      insert into purchase_watch.purchases (purchase_id, site, failures, last_polled_at, next_poll_at)
+      select id, 'se', 5, ${START}::timestamptz + seconds * interval '1 second', ${START + 3_600 * SECOND}::timestamptz
+      from (values ('before', -1), ('meanwhile', 1)) polled (id, seconds)`;
+    answered(bad, 5);
+    await reported();
+    elapsed = 2 * SECOND;
+    take(1);
+    answered(good, 5);
+    await reported();
+    const rows = await database.sql<{ purchaseId: string; nextPollAt: number }[]>`
+      select purchase_id, next_poll_at from purchase_watch.purchases order by id`;
+    expect(rows.map(({ purchaseId, nextPollAt }) => [purchaseId, nextPollAt - START])).toEqual([
+      ['before', 3_600 * SECOND],
+      ['meanwhile', 2 * SECOND],
+    ]);
+  });
+
   test('keeps the first moment of the failure through failed probes', async () => {
     answered(bad, 5);
     await reported();
