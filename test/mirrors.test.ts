@@ -34,7 +34,6 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
     ],
   ],
   'domain/explain/deliveries': ['domain/explain/held'],
-  'domain/rehearsal/rehearsal': ['domain/rehearsal/rehearsed-checkouts'],
   'channels/alertmanager/alertmanager': ['daemon/notifier/present-alerts'],
   'postgres/purchases/erase': ['daemon/shards/erasures'],
   'postgres/upkeep/retention': ['daemon/upkeep/sweep'],

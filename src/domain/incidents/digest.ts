@@ -141,12 +141,12 @@ export function digestGroups(due: readonly DigestSite[], all: readonly DigestSit
   const wanted = due.filter(({ recipients }) => recipients.length > 0);
   // Those with most recipients first: a recipient of a large one needs the same from no smaller one.
   const groups = [...Map.groupBy(wanted, key).values()].sort((a, b) => b[0]!.recipients.length - a[0]!.recipients.length);
-  const upTo = new Map(all.map((each) => [each.site, each.madeUpTo]));
+  const toldNow = new Set<string>();
   return groups.map((sites) => {
     const { recipients } = sites[0]!;
     const same = all.filter((each) => recipients.every((id) => each.recipients.includes(id)));
-    const troubleSince = Math.max(...same.map(({ site, madeUpTo }) => upTo.get(site) ?? madeUpTo));
-    for (const { site } of sites) upTo.set(site, now);
+    const troubleSince = Math.max(...same.map(({ site, madeUpTo }) => (toldNow.has(site) ? now : madeUpTo)));
+    for (const { site } of sites) toldNow.add(site);
     return { recipients, sites: sites.map(({ site }) => site), troubleSince: digestSince(troubleSince, now) };
   });
 }

@@ -81,18 +81,18 @@ function gather(all: readonly Incident[], { parent, candidates, enough, scope, n
   const near = (one: Incident): boolean =>
     others.some((other) => other !== one && Math.abs(beginning(other) - beginning(one)) <= TOGETHER);
   const together = candidates.filter(near);
-  if (together.length === 0 || (parent === undefined && !enough(together))) return [...all];
-  const made = parent ?? { ...parentOf(together, scope, now), id: newId() };
+  if (parent === undefined && !enough(together)) return [...all];
+  const made = parent ?? parentOf(newId(), together, scope, now);
   const ids = new Set(together.map(({ id }) => id));
   const rest = all.map((each) => (ids.has(each.id) ? { ...each, parent: made.id } : each));
   return parent === undefined ? [...rest, made] : rest;
 }
 
-function parentOf(children: readonly Incident[], scope: Gathering['scope'], now: Instant): Incident {
+function parentOf(id: string, children: readonly Incident[], scope: Gathering['scope'], now: Instant): Incident {
   const count = children.reduce((sum, child) => sum + child.count, 0);
   const since = Math.min(...children.map((child) => child.since));
   const severity = Math.max(scope.site === null ? 1 : 0, ...children.map((child) => child.severity));
-  return openIncident('', { kind: 'stuck', ...scope, subscriber: null, severity, count, since }, now);
+  return openIncident(id, { kind: 'stuck', ...scope, subscriber: null, severity, count, since }, now);
 }
 
 function commonState(parent: Incident, all: readonly Incident[]): number | null {

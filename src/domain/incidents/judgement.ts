@@ -195,11 +195,11 @@ function parentsOf(begun: readonly Incident[], known: readonly Incident[], open:
   return back.map((parent) => withLivingParent(parent, living));
 }
 
-/** With those that are over and had a parent, whose alerts cover them to its own end; unless they are there again. */
+/** With those that are over, which a parent's alerts cover to its own end; unless they are there again. */
 function withEnded(all: readonly Incident[], known: readonly Incident[]): Incident[] {
   const isThere = (ended: Incident): boolean =>
     all.some((each) => each.id === ended.id || (isLeaf(each) && each.site === ended.site && each.state === ended.state));
-  return [...all, ...known.filter((each) => each.endedAt !== null && each.parent !== null && !isThere(each))];
+  return [...all, ...known.filter((each) => !isThere(each))];
 }
 
 /** A parent that is over covers no part any more. */

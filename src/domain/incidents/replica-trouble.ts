@@ -159,7 +159,7 @@ export function worstWrong(severity: number): string {
 /** By what Postgres, the network or this program says: why the database does not do what is asked of it, and what to do, as clauses. */
 const CAUSES: readonly { readonly pattern: RegExp; readonly cause: string; readonly cure: string }[] = [
   {
-    pattern: /\bit is an old primary\b|\bholds? another database\b/,
+    pattern: /\bit is an old primary\b|\bholds another database\b/,
     cause: 'the only hosts of DATABASE_URL that take writes are not the database that was used until now',
     cure: 'start that one, or, if another one shall be used from now on, restart every daemon',
   },
@@ -195,8 +195,7 @@ const CAUSES: readonly { readonly pattern: RegExp; readonly cause: string; reado
     cure: 'look into pg_stat_activity and end that session',
   },
   {
-    pattern:
-      /\b(ECONN\w+|CONNECT\w*|CONNECTION_\w+|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_\w+|57P0\d|08\w{3}|28\w{3}|3D000)\b/,
+    pattern: /\b(ECONN\w+|CONNECT\w*|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_\w+|57P0\d|08\w{3}|28\w{3}|3D000)\b/,
     cause: 'the daemon gets no usable connection to the database',
     cure: 'check that it runs, that the network leads there and that DATABASE_URL is right',
   },

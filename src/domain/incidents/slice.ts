@@ -143,17 +143,15 @@ function customersIn(stays: readonly SlicedStay[]): Customer[] {
   return [...customers.values()];
 }
 
-/** Slices with one more condition, the one first that chance makes most rarely. */
+/** Slices with one more condition, the one first that chance makes most rarely. One that leaves no customer out is always chance. */
 function narrowings(customers: readonly Customer[], slice: Slice) {
   const within = customers.filter((each) => isIn(each, slice));
   return valuesOf(within)
-    .filter(([field]) => slice[field] === null)
     .map(([field, value]) => {
       const narrower: Slice = { ...slice, [field]: value };
       const [inside, rest] = parted(within, narrower);
       return { slice: narrower, rest, chance: byChance(inside, rest) };
     })
-    .filter(({ rest }) => rest.came > 0)
     .sort((a, b) => a.chance - b.chance);
 }
 

@@ -86,7 +86,7 @@ export interface CheckoutAlert<Checkout> {
 
 export interface CheckoutSituation<Checkout extends StuckCheckout> {
   readonly now: Instant;
-  /** Checkouts of which no channel was alerted yet, and those that are over. */
+  /** Checkouts of which no channel was alerted yet, and those that are over; others change nothing. */
   readonly checkouts: readonly Checkout[];
   readonly channels: readonly ChannelRule[];
   readonly silences: readonly Silence[];

@@ -54,7 +54,6 @@ function withMessages(before: Memory['alertedChannels'], verdicts: readonly Inci
   const alerted = verdicts.flatMap(({ incident, messages }) =>
     messages.flatMap(({ channels }) => channels.map((name) => ({ id: incident.id, name }))),
   );
-  if (alerted.length === 0) return before;
   const after = new Map(before);
   for (const { id, name } of alerted) after.set(id, new Set(after.get(id)).add(name));
   return after;

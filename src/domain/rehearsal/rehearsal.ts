@@ -59,8 +59,8 @@ interface State {
   coming: Happening[];
   /** When outages are noticed and end, of those moments that have not come yet. */
   edges: readonly Instant[];
-  /** The last look of the judge; null before the first. */
-  lookedAt: Instant | null;
+  /** The last look of the judge. */
+  lookedAt: Instant;
   /** When the judge wants to look again even if nothing happens. */
   lookAgainAt: Instant | null;
 }
@@ -74,9 +74,6 @@ export function createRehearsal(options: RehearsalOptions) {
         learnUntil(state, stay.enteredAt);
         plan(state, stay);
       }
-      // The stays that follow began later, and nothing happens to them before.
-      const last = stays.at(-1);
-      if (last !== undefined) liveUntil(state, last.enteredAt);
     },
     finish: () => {
       liveUntil(state, options.to);
@@ -108,12 +105,12 @@ function newState(options: RehearsalOptions): State {
     edges: outages
       .flatMap(({ noticedAt, until }) => (until === null ? [noticedAt] : [noticedAt, until]))
       .toSorted((a, b) => a - b),
-    lookedAt: null,
+    lookedAt: Number.NEGATIVE_INFINITY,
     lookAgainAt: null,
   };
 }
 
-/** Learns limits each hour, from all that happened before it. */
+/** Lives through each hour and learns limits from it, so that no more than an hour's changes are in memory. */
 function learnUntil(state: State, at: Instant): void {
   const hour = Math.floor(at / LEARN) * LEARN;
   if (hour <= state.learnAt) return;
@@ -146,7 +143,7 @@ function liveUntil(state: State, end: Instant): void {
     if (now >= end) break;
     let last = next;
     while (last < state.coming.length && state.coming[last]!.at <= now) last += 1;
-    if (state.edges.length > 0 && state.edges[0]! <= now) state.edges = state.edges.filter((at) => at > now);
+    state.edges = state.edges.filter((at) => at > now);
     look(state, now, state.coming.slice(next, last));
     next = last;
   }
@@ -157,7 +154,7 @@ function liveUntil(state: State, end: Instant): void {
 function nextLook({ edges, lookAgainAt, lookedAt }: State, happening: Happening | undefined): Instant {
   const never = Number.POSITIVE_INFINITY;
   const wake = Math.min(happening?.at ?? never, edges[0] ?? never, lookAgainAt ?? never);
-  return Math.max(Math.ceil(wake / TICK) * TICK, lookedAt === null ? Number.NEGATIVE_INFINITY : lookedAt + TICK);
+  return Math.max(Math.ceil(wake / TICK) * TICK, lookedAt + TICK);
 }
 
 function look(state: State, now: Instant, happened: readonly Happening[]): void {

@@ -84,8 +84,7 @@ export function createCheckoutRehearsal({
     },
     /** One look of the judge: the messages that would have been sent, and when to look again. */
     look: (now: Instant, incidents: readonly Incident[], known: KnownOf) => {
-      if (open.size === 0) return { messages: [], lookAgainAt: null };
-      const checkouts = withBacklog([...open.values()]).filter(({ alerted, overAt }) => alerted === null || overAt !== null);
+      const checkouts = withBacklog([...open.values()]);
       const places = new Set(
         incidents.flatMap((each) =>
           each.endedAt === null && isLeaf(each) ? [placeKey({ site: each.site!, state: each.state! })] : [],

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { exampleEvents } from '../../../src/channels/people/examples.ts';
 import { eventBody, purchaseDraftOf } from '../../../src/domain/events/make-event.ts';
 import { PEOPLE_EVENTS, readPeopleEvent } from '../../../src/domain/events/people-event-types.ts';
-import { SYSTEM_EVENTS } from '../../../src/domain/events/system-event-types.ts';
+import { readSystemEvent, SYSTEM_EVENTS } from '../../../src/domain/events/system-event-types.ts';
 import { parseExact } from '../../../src/domain/values/exact-json.ts';
 import { contractFiles } from '../../../tools/contract.ts';
 import { aPurchase } from '../../support/a-purchase.ts';
@@ -49,6 +49,13 @@ test('an event that lacks a field, or has one of another type, is refused by the
   expect(eventFault(body({ price: undefined }))).toContain("must have required property 'price'");
 });
 
+test('an event for systems is read by its type, and none where type or data are not known', () => {
+  const data = { site: 'se', state: { value: 99, name: 'Unknown(99)' }, purchaseId: 'p-1' };
+  expect(readSystemEvent('site.unknown_state', data)).toEqual({ type: 'site.unknown_state', data });
+  expect(readSystemEvent('site.reachable', data)).toBeNull();
+  expect(readSystemEvent('of tomorrow', data)).toBeNull();
+});
+
 describe('an event for people', () => {
   const [opened, ended, checkouts] = exampleEvents(NOW, 'longest').map(({ body }) => body) as [string, string, string];
   const changed = (body: string, data: object): string => {
@@ -77,6 +84,29 @@ describe('an event for people', () => {
       parts: [{ site: 'se', state: { value: 99, name: 'Unknown(99)' }, count: 0, peak: 0, ended: false }],
     });
     expect(data).not.toHaveProperty('new');
+  });
+
+  test('that lacks what came with later versions is read as the quieter of what it may mean', () => {
+    const since = '2026-11-20T09:00:00.000Z';
+    const read = (type: string, data: object) => readPeopleEvent(JSON.stringify({ type, timestamp: since, data }));
+    const stuck = { kind: 'stuck', since, count: 3, causes: [{ cause: 'deploy' }] };
+    expect(read('incident.opened', stuck)).toMatchObject({
+      id: '',
+      data: { incidentId: '', atLeast: false, causes: [{ cause: 'deploy', why: null, likely: true }] },
+    });
+    expect(read('incident.opened', { kind: 'subscriber', since, subscriber: 'shop' })?.data).toMatchObject({ untried: false });
+    expect(read('incident.first_look', { site: 'se', count: 3 })?.data).toMatchObject({ kind: 'first_look' });
+    expect(read('incident.paid_twice', { site: 'se' })?.data).toMatchObject({ kind: 'paid_twice', severity: 'warning' });
+    const place = { site: 'se', state: { value: 6 } };
+    expect(read('incident.checkouts', { stuck: [{ ...place, purchaseId: 'p', since }], reasons: [place] })?.data).toMatchObject({
+      ...{ kind: 'checkouts', severity: 'warning', stuck: [{ foundLate: false }], reasons: [{ mode: 'auto', isLast: false }] },
+    });
+    const sites = [{ site: 'se', incidents: [{ openedAt: since }] }];
+    expect(read('incident.digest', { sites, subscribers: [{ subscriber: 'shop' }] })?.data).toMatchObject({
+      kind: 'digest',
+      sites: [{ incidents: [{ incidentId: '', kind: 'stuck' }] }],
+      subscribers: [{ off: false }],
+    });
   });
 
   test('without what no message can do without is not read', () => {

@@ -17,6 +17,8 @@ test('the id goes wherever an event names it', () => {
   expect(erased({ purchaseId: 'p-1', purchases: ['p-0', 'p-1'], site: 'se' })).toEqual({
     ...{ purchaseId: '(erased)', purchases: ['p-0', '(erased)'], site: 'se' },
   });
+  const incident = { site: 'se', parts: [{ site: 'se', count: 1 }], waiting: [{ amount: '10.50', currency: 'SEK' }] };
+  expect(erased(incident)).toEqual(incident);
   expect(erased({ purchaseId: 'p-10', purchases: ['p-10'] })).toEqual({ purchaseId: 'p-10', purchases: ['p-10'] });
 });
 

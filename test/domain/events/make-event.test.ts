@@ -53,6 +53,11 @@ test('fields come from the answer, and from the store where the poll brought non
   expect(eventBody('evt_1', completed({}, null, attached))).toContain('"price":1.50,');
 });
 
+test('a number that no price has is left out', () => {
+  const price = (digits: string) => completed({}, { Price: decimal(digits) }, NOTHING).data.price;
+  expect([price('1.50'), price('9'.repeat(40))]).toEqual([decimal('1.50'), null]);
+});
+
 test('digits in metadata survive', () => {
   const body = eventBody('evt_1', completed({}, null, { ...NOTHING, metadata: '{"sum": 10.10}' }));
   expect(body).toContain('"metadata":{"sum":10.10}');

@@ -7,6 +7,7 @@ import {
   type CauseKey,
   type CausePart,
   exitsTogether,
+  isCauseKey,
   rankCauses,
 } from '../../../src/domain/incidents/causes.ts';
 
@@ -66,6 +67,10 @@ describe('the causes', () => {
       .replaceAll(/[^\w\- ]/g, '')
       .replaceAll(' ', '-');
     expect(anchor).toBe(id);
+  });
+
+  test('are known by their keys alone', () => {
+    expect(['deploy', 'of tomorrow', 'toString'].map(isCauseKey)).toEqual([true, false, false]);
   });
 
   test('each has another title', () => {
@@ -130,7 +135,9 @@ describe('a deploy', () => {
       [2, 3, false],
       [3, 2, false],
     ] as const) {
-      expect(ranked({ parts: [part({ ...sudden, wellBefore, stuckSinceThen })] }).includes('deploy')).toBe(expected);
+      expect(ranked({ parts: [part({ ...sudden, state: CREDIT, wellBefore, stuckSinceThen })] })).toEqual(
+        expected ? ['deploy'] : [],
+      );
     }
   });
 
@@ -182,6 +189,8 @@ describe('late returns', () => {
     ];
     expect(ranked({ parts: since(4), timedOutAfter })).toContain('late_return');
     expect(ranked({ parts: since(5), timedOutAfter })).not.toContain('late_return');
+    const elsewhere = part({ state: CREDIT });
+    expect(ranked({ parts: [...since(4), elsewhere], timedOutAfter })).not.toContain('late_return');
   });
 });
 
@@ -212,6 +221,7 @@ describe('a frame', () => {
     ['fewer than five customers wait', { parts: [part({ state: IDENTITY, count: 4 })] }],
     ['orders are not known, so that nobody can be seen to try again', { orders: 4 }],
     ['others get on', { parts: [part({ ...mixed, state: IDENTITY, count: 5 })] }],
+    ['others get on in one of its states', { parts: [part({ state: CREDIT }), part({ ...mixed, state: IDENTITY, count: 5 })] }],
   ])('is not named when %s', (_, differs) => {
     expect(ranked({ ...stays, ...differs })).toEqual(['redirect']);
   });
@@ -254,6 +264,7 @@ describe('when nothing else is known', () => {
     expect(why('redirect', { parts: [part({ state: IDENTITY, count: 1 })] })).toBe(
       '1 customer is stuck waiting for identification, for which the specification names this reason.',
     );
+    expect(why('redirect', { parts: [part({ state: IDENTITY, count: 3 })] })).toMatch(/^3 customers are stuck waiting/);
   });
 
   test('and for a state without one nothing is made up', () => {

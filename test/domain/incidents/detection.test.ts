@@ -80,6 +80,41 @@ test('an overdue customer is forgotten after seven who left well', () => {
   expect(fed(one, [...wellOnes(7), ...overdueOnes(3, HOUR)]).alarm).toBeNull();
 });
 
+test('of a state of which nothing is known nothing is counted, and its first stuck customer is all that is', () => {
+  expect(fresh).toMatchObject({ run: null, row: null, alarm: null, wellSince: [], lately: [] });
+  expect(fed(fresh, overdueOnes(1))).toMatchObject({ run: { customers: ['o-0-0'] }, lately: [true] });
+});
+
+test('an alarm stays as it was when it was noticed, however many more are stuck', () => {
+  expect(fed(alarmed, overdueOnes(5, HOUR))).toMatchObject({ alarm: alarmed.alarm, run: { overdue: 9 } });
+});
+
+test('the shortest time after which one was stuck counts', () => {
+  const [one, other] = overdueOnes(2) as [SiteStay, SiteStay];
+  const longer = { ...other, shortest: 3 * LIMIT };
+  for (const stays of [
+    [one, longer],
+    [longer, one],
+  ])
+    expect(fed(fresh, stays).run!.overdueAfter).toBe(LIMIT);
+});
+
+test('who left well last is known also where that is recorded late, and in the order in which customers came', () => {
+  const late = stay('late', 0, 'slow', { at: LIMIT });
+  expect(fed(fresh, [stay('well', HOUR, 'a'), late]).lastWellAt).toBe(HOUR + MINUTE);
+  const came = [5, 3, 4].map((hours) => stay('well', hours * HOUR, `w-${hours}`));
+  expect(fed(alarmed, came).wellSince).toEqual([3 * HOUR, 4 * HOUR, 5 * HOUR]);
+});
+
+test('a state with few customers is not known for one before a day has passed', () => {
+  const at = Date.UTC(2026, 10, 20);
+  const known = fed(fresh, [stay('well', at, 'first')], SPARSE);
+  const two = [stay('overdue', at + HOUR, 'a'), stay('overdue', at + 2 * HOUR, 'b')];
+  expect(fed(known, two, SPARSE).alarm).toBeNull();
+  const later = two.map((each) => ({ ...each, enteredAt: each.enteredAt + DAY, at: each.at + DAY }));
+  expect(fed(known, later, SPARSE).alarm).toMatchObject({ rule: 'sparse' });
+});
+
 test('one customer who tries again and again is one', () => {
   const tries = Array.from({ length: 30 }, (_, n) => stay('overdue', n * MINUTE, 'the same order'));
   const is = fed(fresh, tries);

@@ -61,7 +61,13 @@ describe('there is something to say', () => {
     expect(buildDigest(facts({ ...QUIET, trend: { range: '7d', ...ends } }))).toMatchObject({
       sites: [{ trend: { range: '7d', customers: 900, share: 700 / 900, change: 'too_few', before: { share: null } } }],
     });
-    expect([trendRangeOf(NOW - 7 * DAY, NOW), trendRangeOf(NOW - DAY, NOW)]).toEqual(['7d', '24h']);
+    const nobody = { customers: 0, paid: 0 };
+    expect(buildDigest(facts({ ...QUIET, trend: { range: '7d', present: nobody, before: ends.present } }))).toBeNull();
+    expect([NOW - 7 * DAY, NOW - 6 * DAY, NOW - 6 * DAY + 1].map((since) => trendRangeOf(since, NOW))).toEqual([
+      '7d',
+      '7d',
+      '24h',
+    ]);
   });
 
   test('not where nothing happened', () => {
@@ -146,7 +152,7 @@ test('sites with open incidents come first, then those where most are overdue', 
   const overdue = (count: number) => [{ state: 6, count, since: NOW }];
   const built = buildDigest(
     facts(
-      { ...QUIET, site: 'a', overdue: overdue(1) },
+      { ...QUIET, site: 'a', overdue: overdue(1), incidents: [INCIDENT] },
       { ...QUIET, site: 'b', overdue: overdue(9) },
       { ...QUIET, site: 'c', incidents: [{ ...INCIDENT, endedAt: null }] },
     ),

@@ -38,6 +38,24 @@ describe('an incident about a subscriber', () => {
     });
   });
 
+  test('is one though nothing waits for it', () => {
+    const nothing = trouble('failing', 0);
+    expect(judgeIncident(openIncident('inc_3', nothing, T), nothing, T + 30 * SECOND, policy).alert).toBe('opened');
+  });
+
+  test('is over as soon as the wait for others, not after the quiet of customers', () => {
+    const quiet = judgeIncident(known, null, T + HOUR, policy);
+    expect(quiet).toMatchObject({ alert: null, reason: 'quiet', lookAgainAt: T + HOUR + policy.groupWait });
+    const ended = judgeIncident(quiet.incident, null, T + HOUR + policy.groupWait, policy);
+    expect(ended).toMatchObject({ alert: 'ended', reason: 'quiet-long-enough' });
+  });
+
+  test('of which people know the worst is not told as if it were new when it is less bad', () => {
+    const worse = judgeIncident(known, trouble('off', 10), T + HOUR, policy).incident;
+    const reminded = judgeIncident(worse, trouble('failing', 10), T + 6 * HOUR, policy);
+    expect(reminded).toMatchObject({ alert: 'reminder', incident: { alertedSeverity: SUBSCRIBER_TROUBLES.indexOf('off') } });
+  });
+
   test('does not grow because ever more waits', () => {
     expect(judgeIncident(known, trouble('failing', 900), T + 3 * HOUR, policy)).toMatchObject({
       alert: null,

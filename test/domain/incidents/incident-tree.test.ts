@@ -140,6 +140,11 @@ describe('a parent that is made', () => {
     expect(tree(folded([...both, near!])).slice(0, 4)).toContain('se-2 (se, 2) < parent-1');
     expect(tree(folded([...both, far!, stranger]))).not.toContain('se-2 (se, 2) < parent-1');
   });
+  test('of several sites is not made of one that has a parent and a late incident beside it', () => {
+    const both = folded([leaf('se', 4), leaf('se', 6)], T + 20 * MINUTE);
+    const late = leaf('se', 2, T + 45 * MINUTE);
+    expect(tree(folded([...both, late], T + 45 * MINUTE))).toEqual([...tree(both), 'se-2 (se, 2)']);
+  });
   test('of a site is not that of another one', () => {
     const both = folded([leaf('se', 4), leaf('se', 6)]);
     const later = [4, 6].map((state) => leaf('fi', state, T + 3 * TOGETHER));

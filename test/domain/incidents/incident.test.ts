@@ -63,6 +63,18 @@ describe('a new incident', () => {
 });
 
 describe('an incident that people know of', () => {
+  test('ends by itself once its alarm does, while nobody is stuck; while somebody is, that is not known', () => {
+    const endOf = (count: number, clearsAt: number | null) =>
+      judgeIncident(alerted, { ...symptom(count), clearsAt }, T + MINUTE, policy).incident.endsAt;
+    expect([endOf(0, T + HOUR), endOf(0, null), endOf(2, T + HOUR)]).toEqual([T + HOUR + policy.quietFor, null, null]);
+  });
+
+  test('of replicas does not grow because more have the same trouble', () => {
+    const replicas = (count: number) => ({ ...symptom(count), kind: 'replica' as const, site: null, state: null });
+    const known = judgeIncident(openIncident('inc_4', replicas(1), T), replicas(1), T + MINUTE, policy).incident;
+    expect(judgeIncident(known, replicas(9), T + HOUR, policy).alert).toBeNull();
+  });
+
   test('is alerted again when it has doubled, and not before five minutes have passed', () => {
     expect(judge(alerted, T + 5 * MINUTE + 30 * SECOND, 3).alert).toBeNull();
     const early = judge(alerted, T + 2 * MINUTE, 4);

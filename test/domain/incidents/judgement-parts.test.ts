@@ -21,7 +21,7 @@ const incident = (id: string, site: string | null, state: number | null, differs
   ...openIncident(id, symptom(site, state), T - HOUR),
   ...{ announcedAt: T - HOUR, ...differs },
 });
-const over = (differs: Partial<Incident> = {}) => ({ endedAt: T - 10 * MINUTE, ...differs });
+const over = (differs: Partial<Incident> = {}) => ({ endedAt: T - 10 * MINUTE, count: 0, ...differs });
 function judged(differs: Partial<Situation>) {
   let made = 0;
   return judge({
@@ -93,6 +93,9 @@ describe('an incident that was over comes back', () => {
   test('with that of several sites, where several sites do', () => {
     const symptoms = [...both, symptom('fi', 6)];
     expect(openAfter({ incidents: [several, ...below], symptoms })).toEqual(['fi-6 < g', 'g', 'p < g', 'se-4 < p', 'se-6 < p']);
+    const { verdicts } = judged({ incidents: [several, ...below], symptoms });
+    const parts = verdicts.find(({ incident: { id } }) => id === 'g')!.parts.map(({ id }) => id);
+    expect(parts.toSorted()).toEqual(['fi-6', 'se-4', 'se-6']);
     expect(openAfter({ incidents: [several, ...below], symptoms: symptoms.slice(1) })).toEqual(['fi-6 < g', 'g', 'se-6 < g']);
     expect(openAfter({ incidents: [several, ...below], symptoms: both })).toEqual(['p', 'se-4 < p', 'se-6 < p']);
   });
@@ -117,7 +120,10 @@ describe('the parts of a parent', () => {
   });
   test('make its count, and no others do', () => {
     const { verdicts } = judged({ incidents: [parent, six], symptoms: [symptom('se', 6, { count: 5 }), symptom('fi', 6)] });
-    expect(verdicts.find(({ incident: { id } }) => id === 'p')!.incident.count).toBe(5);
+    const found = verdicts.find(({ incident: { id } }) => id === 'p')!;
+    expect(found.incident.count).toBe(5);
+    // They are shown as this judgement leaves them.
+    expect(found.parts.map(({ count, peak }) => [count, peak])).toEqual([[5, 5]]);
   });
 });
 
@@ -211,6 +217,8 @@ describe('a judgement', () => {
     expect(first.verdicts).toHaveLength(2);
     const again = judged({ symptoms, incidents: first.verdicts.map(({ incident: each }) => each) });
     expect(again).toEqual({ detections: [], verdicts: [], lookAgainAt: T + 30_000 });
+    const lookedAfter = incident('a', 'se', 6, { alertedAt: T - MINUTE, alertedCount: 4, acknowledgedAt: T - MINUTE });
+    expect(judged({ symptoms, incidents: [lookedAfter] }).lookAgainAt).toBe(T + 30_000);
     expect(judged({})).toEqual({ detections: [], verdicts: [], lookAgainAt: null });
   });
   test('looks again when an alarm ends at the latest', () => {

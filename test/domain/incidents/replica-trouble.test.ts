@@ -91,6 +91,11 @@ describe('what keeps replicas from their work', () => {
     expect(readBack({})).toEqual([]);
   });
 
+  test('is named of some daemons, however many have it', () => {
+    const many = Array.from({ length: 51 }, (_, place) => trouble(`rep_${place}`, 'not_recording'));
+    expect(replicaData(many).troubles.map(({ replica }) => replica)).toEqual(many.slice(0, 50).map(({ replica }) => replica));
+  });
+
   test('of two primaries is none of a loop, and says which server to stop', () => {
     const some = [trouble('rep_1', 'two_primaries', 'b:5432 (timeline 2) is used, and a:5432 (timeline 1) takes writes, too')];
     expect(replicaSentence(some, false)).toMatch(

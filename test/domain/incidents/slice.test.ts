@@ -55,6 +55,54 @@ describe('a slice', () => {
     expect(narrowed([...mostly, ...several(20, SE, false), ...several(6, NO, false)])?.slice).toEqual({ ...ALL, method: '5' });
   });
 
+  test('is named once chance makes its first condition less than once in 200 times, and each further one less than once in 100', () => {
+    const first = [...several(4, SE, true), ...several(8, NO, false)];
+    expect(narrowed(first)).toBeNull();
+    // A field that is not stored is not looked at: chance has one try less.
+    expect(narrowed(first.map((came) => ({ ...came, method: null })))?.slice).toEqual({ ...ALL, country: 'SE' });
+    expect(narrowed([...first, ...several(1, NO, false)])?.slice).toEqual({ ...ALL, country: 'SE' });
+    const second = [...several(4, { ...SE, method: '5' }, true), ...several(60, SE, false)];
+    expect(narrowed([...second, ...several(8, { ...NO, method: '5' }, false)])?.slice).toEqual({
+      ...{ ...ALL, method: '5', country: 'SE' },
+    });
+  });
+
+  test('has no condition that another one makes needless: three stuck Finns point to the euro, twelve Germans to Germany', () => {
+    const [fi, de] = ['FI', 'DE'].map((country) => ({ method: '1', country, currency: 'EUR' })) as [Slice, Slice];
+    const euro = [...several(12, de, true), ...several(16, { ...de, method: '5' }, false), ...several(3, fi, true)];
+    const others = [...several(10, fi, false), ...several(27, SE, false), ...several(22, { ...NO, method: '5' }, false)];
+    expect(narrowed([...euro, ...others])?.slice).toEqual({ ...ALL, method: '1', country: 'DE' });
+  });
+
+  test('is named unless more got stuck elsewhere than usually do; a usual share below one in 200 is not believed', () => {
+    const came = [...several(12, SE, true), ...several(2, NO, true), ...several(6, NO, false)];
+    expect(narrowed(came, 0.02)?.slice).toEqual({ ...ALL, country: 'SE' });
+    expect(narrowed(came, 0.005)).toBeNull();
+    const fewer = [...several(12, SE, true), ...several(1, NO, true), ...several(7, NO, false)];
+    expect(narrowed(fewer, 0)?.slice).toEqual({ ...ALL, country: 'SE' });
+  });
+
+  test('does not wait for a small part of its customers', () => {
+    const came = [...several(20, { ...SE, method: '5' }, true), ...several(2, { ...NO, method: '5' }, false)];
+    expect(narrowed([...came, ...several(40, SE, false)])?.slice).toEqual({ ...ALL, method: '5' });
+  });
+
+  test('begins with the first customer of it who got stuck', () => {
+    const at = (minutes: number, came: Came): Came => ({ ...came, at: T + minutes * MINUTE });
+    const well = [at(0, { ...SE, isStuck: false }), ...several(30, NO, false), at(1, { ...NO, isStuck: true })];
+    const stuck = several(8, SE, true).map((came, place) => at(2 + place, came));
+    expect(narrowed([...well, ...stuck])).toMatchObject({ slice: { ...ALL, country: 'SE' }, since: T + 2 * MINUTE });
+  });
+
+  test('counts nobody who left in time without getting on: that says nothing of the page', () => {
+    const timedOut = several(20, NO, false).map((came, place) => ({
+      ...stayOf(came, 100 + place),
+      toState: numberOf('SessionTimedOut'),
+    }));
+    const stays = [...several(8, SE, true), ...several(12, NO, false)].map(stayOf);
+    expect(narrowestSlice([...stays, ...timedOut], 0.02)?.elsewhere).toEqual({ came: 12, stuck: 0 });
+  });
+
   test('is named by the country where all its customers have one currency', () => {
     expect(narrowed([...several(8, SE, true), ...several(12, NO, false)])?.slice).toEqual({ ...ALL, country: 'SE' });
   });
@@ -117,11 +165,13 @@ describe('a mark', () => {
   test('is the nearest one, from two hours before to ten minutes after', () => {
     expect(markNear([at(-120), at(-5), at(9)], T)).toEqual(at(-5));
     expect(markNear([at(-120), at(10)], T)).toEqual(at(10));
+    expect(markNear([at(-120)], T)).toEqual(at(-120));
     expect(markNear([at(-121), at(11)], T)).toBeNull();
   });
 
   test('reads as words', () => {
     expect(markWords(at(-4, 'deploy 4.2'), T)).toBe('4 min after deploy 4.2');
+    expect(markWords(at(-1, 'deploy 4.2'), T)).toBe('1 min after deploy 4.2');
     expect(markWords(at(3, 'deploy 4.2'), T)).toBe('at the time of deploy 4.2');
   });
 
@@ -139,6 +189,7 @@ describe('a mark', () => {
       slice: null,
       mark: { text: 'deploy -90' },
     });
+    expect(whereOf({ stays, marks: [] }, { usualShare: null, since: T })).toEqual({ slice: null, mark: null });
     expect(greatest([0.02, null, 0.04])).toBe(0.04);
   });
 });

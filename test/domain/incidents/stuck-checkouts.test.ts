@@ -67,7 +67,8 @@ describe('a stuck checkout', () => {
   });
 
   test('that is over before anybody was alerted alerts nobody', () => {
-    expect(plan([aCheckout({ overAt: NOW - SECOND })])).toMatchObject({ alerts: [], dropped: [1] });
+    for (const overAt of [NOW - SECOND, NOW - MINUTE])
+      expect(plan([aCheckout({ overAt })])).toMatchObject({ alerts: [], dropped: [1] });
   });
 
   test('alerts nobody where the share can be judged, unless single checkouts alerted before: once more, with the reason', () => {
@@ -96,6 +97,8 @@ describe('a stuck checkout', () => {
       { ...AUTO, name: '@slack-urgent', severity: 'critical' as const },
     ];
     expect(plan([aCheckout()], { channels }).alerts).toEqual([{ channels: ['@slack'], stuck: [1], over: [] }]);
+    const ofSites = ['se', 'fi'].map((site) => ({ ...AUTO, name: `@slack-${site}`, sites: [site] }));
+    expect(plan([aCheckout()], { channels: ofSites }).alerts[0]!.channels).toEqual(['@slack-se']);
     expect(plan([aCheckout()], { channels: [INCIDENTS] })).toMatchObject({ alerts: [], dropped: [1] });
     // Another one of the same modes gets what a deaf one would have missed.
     const deaf = [{ ...AUTO, isDeaf: true }, { ...EACH, sites: ['fi'] }, INCIDENTS];

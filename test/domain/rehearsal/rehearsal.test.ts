@@ -177,7 +177,68 @@ test('a site that did not answer is told as it was, and its customers are not ov
     ['opened', 'unreachable', 'se'],
     ['ended', 'unreachable', 'se'],
   ]);
-  expect(result.messages[0]!.at).toBe(since + 40 * SECOND);
+  expect(result.messages.map(({ at }) => at)).toEqual([since + 40 * SECOND, until + 30 * SECOND]);
+});
+
+test('time in which a site did not answer is not waited in, and outages are told as they come, in whatever order they are given', () => {
+  const [since, until] = BROKEN;
+  const late = customersOf({ broken: BROKEN }).map((stay) =>
+    stay.toState === TIMED_OUT ? { ...stay, seenAt: until + 55 * SECOND, leftAt: until + MINUTE } : stay,
+  );
+  const outage = { site: 'se', severity: 0, since, noticedAt: since + 10 * SECOND, until };
+  expect(rehearse(late).overdue).toBeGreaterThan(0);
+  expect(rehearse(late, { outages: [outage] }).overdue).toBe(0);
+  const open = { ...outage, site: 'no', since: since + 6 * HOUR, noticedAt: since + 6 * HOUR, until: null };
+  const { messages, openAfter } = rehearse([], { outages: [open, outage] });
+  const told = messages.filter(({ stage }) => stage !== 'reminder');
+  expect(told.map(({ stage, at, incident }) => [stage, at, incident.site])).toEqual([
+    ['opened', since + 40 * SECOND, 'se'],
+    ['ended', until + 30 * SECOND, 'se'],
+    ['opened', since + 6 * HOUR + 30 * SECOND, 'no'],
+  ]);
+  expect(openAfter).toBe(1);
+});
+
+test('what was over before the time is not reported: incidents, purchases that got stuck and single checkouts', () => {
+  expect(rehearse(customersOf({ broken: [T + 6 * HOUR, T + 7 * HOUR] }))).toMatchObject({ incidents: [], overdue: 0 });
+  const lostAt = (at: number) => rehearse(customersOf({ every: at - T, broken: [at, at + 1] }));
+  const named = (at: number) => lostAt(at).checkouts.filter(({ stuck }) => stuck.length > 0).length;
+  const wait = 15 * MINUTE + 30 * SECOND;
+  expect([OPTIONS.from - wait, OPTIONS.from - wait - 5 * SECOND].map(named)).toEqual([1, 0]);
+  const inTime = [OPTIONS.from - 15 * MINUTE, OPTIONS.from - 15 * MINUTE - 1].map((at) => lostAt(at).overdue);
+  expect(inTime).toEqual([1, 0]);
+});
+
+test('a state in which nobody can be stuck has no limit', () => {
+  const completed = customersOf().map((stay) => ({ ...stay, state: COMPLETED, leftAt: null, toState: null }));
+  const { limits } = rehearse([...customersOf(), ...completed]);
+  expect(limits.map(({ state }) => state)).toEqual([CARD]);
+});
+
+test('limits are those that are learned by the end of the time', () => {
+  const policy = withLimit({ stuckAfter: 15 * MINUTE, auto: true });
+  const to = T + 50 * MINUTE;
+  const { limits } = rehearse(customersOf({ every: 10 * SECOND, until: to }), { policy, from: T, to });
+  expect(limits).toMatchObject([{ limit: { source: 'learned' } }]);
+});
+
+test('once people are alerted of an incident of a known place, its single checkouts are not named any more', () => {
+  const base = customersOf({ broken: [T, T + 1] });
+  const [lost] = base as [RecordedStay];
+  const lostAt = (at: number, customer: string) => ({
+    ...{ ...lost, customer, enteredAt: at, seenAt: at + 24 * MINUTE, leftAt: at + 25 * MINUTE },
+  });
+  const four = ['a', 'b', 'c', 'd'].map((customer) => lostAt(BROKEN[0], customer));
+  const { checkouts, opened } = rehearse([...base, ...four, lostAt(BROKEN[0] + 12 * HOUR, 'e')], { from: T });
+  expect(opened).toBe(1);
+  expect(checkouts.flatMap(({ stuck }) => stuck).map(({ stay }) => stay.enteredAt)).toEqual([T]);
+});
+
+test('each site is judged by what is known of it', () => {
+  const lost = T + DAY + 6 * HOUR;
+  const small = customersOf({ site: 'no', every: 6 * HOUR, broken: [lost, lost + MINUTE] });
+  const { checkouts } = rehearse([...customersOf(), ...small]);
+  expect(checkouts.flatMap(({ reasons }) => reasons)).toMatchObject([{ site: 'no', mode: 'auto' }]);
 });
 
 test('whose order was paid by another purchase does not wait any more', () => {
@@ -185,6 +246,22 @@ test('whose order was paid by another purchase does not wait any more', () => {
   const paid = lost.map((stay) => (stay.toState === TIMED_OUT ? { ...stay, paidAt: stay.enteredAt + 16 * MINUTE } : stay));
   const peak = ({ messages }: RehearsalResult) => Math.max(...messages.map(({ incident }) => incident.peak));
   expect(peak(rehearse(paid))).toBeLessThan(peak(rehearse(lost)));
+  const one = T + DAY + 6 * HOUR;
+  const small = customersOf({ every: 6 * HOUR, broken: [one, one + MINUTE] });
+  const { checkouts } = rehearse(
+    small.map((stay) => (stay.toState === TIMED_OUT ? { ...stay, paidAt: one + 20 * MINUTE } : stay)),
+  );
+  expect(checkouts[1]!.over).toMatchObject([{ overAt: one + 20 * MINUTE, toState: null }]);
+});
+
+test('who was paid for by another purchase and then got on after all is counted once', () => {
+  const late = customersOf({ broken: BROKEN }).map((stay) => ({ ...stay, toState: COMPLETED }));
+  const paid = late.map((stay) =>
+    stay.leftAt! - stay.enteredAt > HOUR / 4 ? { ...stay, paidAt: stay.enteredAt + 20 * MINUTE } : stay,
+  );
+  const movedOn = ({ messages }: RehearsalResult) => messages.at(-1)!.incident.movedOn;
+  expect(movedOn(rehearse(late))).toBeGreaterThan(0);
+  expect(movedOn(rehearse(paid))).toBe(movedOn(rehearse(late)));
 });
 
 test('who is not watched any more does not wait any more', () => {

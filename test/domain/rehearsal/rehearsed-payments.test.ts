@@ -28,6 +28,7 @@ test('second payments of a look are one message for each site, at the look after
     { ...message, site: 'no', at: FROM + 30_000, orders: [2] },
     { ...message, at: FROM + 90_000, orders: [2] },
   ]);
+  expect(messages(FROM + 30_000)).toEqual([]);
   expect(messages(FROM + 30_001).map(({ site }) => site)).toEqual(['no']);
 });
 
@@ -38,11 +39,17 @@ test.each<[string, RecordedPayment]>([
   ['alerted of before the time', payment({ place: 2, at: FROM - 40_000 })],
 ])('no message is about a payment that is %s', (_, each) => expect(rehearse([each]).messages(LATE)).toEqual([]));
 
+test.each<[string, RecordedPayment]>([
+  ['as many as an order has at most', payment({ place: 5 })],
+  ['alerted of as the time begins', payment({ place: 2, at: FROM - 30_000 })],
+])('a message is about a payment that is %s', (_, each) => expect(rehearse([each]).messages(LATE)).toHaveLength(1));
+
 test('without a channel nobody is alerted', () => expect(rehearse([payment({ place: 2 })], []).messages(LATE)).toEqual([]));
 
 test('a site that reuses references by design is named, and alerts nobody from then on', () => {
   const first = Array.from({ length: 48 }, () => payment());
   const again = [1, 2, 3].map((minute) => payment({ place: 2, at: FROM + minute * 60_000 }));
+  expect(rehearse(first).reusing()).toEqual([]);
   const { messages, reusing } = rehearse([...first, ...again]);
   expect(messages(LATE)).toHaveLength(1);
   expect(reusing()).toEqual([{ site: 'se', paid: 51, repeated: 3 }]);
