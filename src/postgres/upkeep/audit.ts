@@ -100,7 +100,7 @@ async function runChecks(sql: Queries, options: AuditOptions): Promise<AuditResu
 
   await walk('purchases', '0', async (own, range) => [
     ...(await checkPurchases(own, range)),
-    ...(await checkOutcomes(own, range)),
+    ...(await rowByRow(own, () => checkOutcomes(own, range))),
   ]);
   // Leaves out events before that moment; positions follow time nearly.
   const begin = await firstValue<string>(sql`
@@ -112,6 +112,17 @@ async function runChecks(sql: Queries, options: AuditOptions): Promise<AuditResu
   add(await checkCounters(sql, site));
   add(await checkOutcomeHours(sql, site));
   return result;
+}
+
+/**
+ * Runs a statement with nested loops. For each purchase that was not paid it looks for others of the order, which an index finds;
+ * without nested loops each such look would read the stored fields of all purchases.
+ */
+async function rowByRow<T>(sql: Queries, run: () => PromiseLike<T>): Promise<T> {
+  await sql`set enable_nestloop = on`;
+  const answer = await run();
+  await sql`set enable_nestloop = off`;
+  return answer;
 }
 
 /** By which table and key each kind is gone through. */
