@@ -16,7 +16,7 @@ import {
   type Range,
   type Report,
 } from './audit-checks.ts';
-import { checkOutcomeHours, checkOutcomes } from './audit-outcomes.ts';
+import { checkOutcomeHours, checkOutcomeSums, checkOutcomes } from './audit-outcomes.ts';
 
 /** A place where a row is missing or wrong. */
 export interface Gap {
@@ -111,6 +111,7 @@ async function runChecks(sql: Queries, options: AuditOptions): Promise<AuditResu
   if (site === null) await walk('deliveries', begin, checkDeliveries);
   add(await checkCounters(sql, site));
   add(await checkOutcomeHours(sql, site));
+  add(await checkOutcomeSums(sql, site));
   return result;
 }
 
