@@ -57,13 +57,13 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
     const log = createLogger({ level: 'info', destination: createWriteStream(logFile, { flags: 'a' }) });
 
     const opened = await openProduct({ home, isFirst, stage, narrator, log, logFile, closers });
-    const { simulator, progress, slack, postgres, board, story, file, apiUrl, link, port } = opened;
+    const { simulator, progress, slack, postgres, board, story, file, apiUrl, link, port, seeded } = opened;
     stage.write(stage.paint('bold', `  Open ${link} in a browser`));
     stage.write('  Switches there break and mend things. The link signs one browser in, once.');
     if (port === 0)
       stage.write(stage.paint('gray', `  Another process listens on port ${API_PORT}, so the console has another port.`));
     stage.write('');
-    fact('database', `embedded Postgres in ${typed(home)}, ${isFirst ? 'made just now' : 'kept from last time'}`);
+    fact('database', `embedded Postgres in ${typed(home)}, ${isFirst ? 'made just now' : 'kept from last time'}${seeded}`);
     fact('checkout', `simulated; its controls: ${simulator.url}/control`);
     fact('shop', 'takes webhooks and checks their signatures');
     fact('Slack', 'a stand-in that shows what Slack would show');

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { createSimulator, type Simulator } from '../../packages/simulator/src/simulator.ts';
 import { hashOfKey } from '../config/api-keys.ts';
+import type { Settings } from '../config/settings.ts';
 import { AppError } from '../domain/values/errors.ts';
 import { HOUR } from '../domain/values/time.ts';
 import type { Sql } from '../postgres/connection/database.ts';
@@ -26,6 +27,7 @@ import { createProgress } from './cast/progress.ts';
 import { CREDENTIALS, demoSettings, newSecret } from './cast/settings.ts';
 import { openShop } from './cast/shop.ts';
 import { openSlack } from './cast/slack.ts';
+import { writeHistory } from './history/history.ts';
 import { isLeftToTheReader, typed } from './terminal/hints.ts';
 import type { Narrator } from './terminal/narrator.ts';
 import type { Stage } from './terminal/stage.ts';
@@ -62,7 +64,6 @@ export async function openProduct({ home, isFirst, stage, narrator, log, logFile
   const sql = connect(postgres.url, { max: 3, name: 'demo' });
   const auditor = createAuditor(sql);
   closers.push(() => sql.end({ timeout: 1 }));
-  await retireEverything(sql);
   const simulator = await startCheckout();
   closers.push(simulator.stop);
 
@@ -84,7 +85,7 @@ export async function openProduct({ home, isFirst, stage, narrator, log, logFile
   const daemonPort = await freePort();
   const consolePort = port === 0 ? await freePort() : port;
   const apiUrl = `http://127.0.0.1:${consolePort}`;
-  const { env, file } = demoSettings({
+  const { env, file, settings } = demoSettings({
     home,
     checkoutUrl: simulator.url,
     shopUrl: `${shop.origin}/webhooks`,
@@ -92,6 +93,8 @@ export async function openProduct({ home, isFirst, stage, narrator, log, logFile
     slackUrl: slack.url,
     consoleUrl: apiUrl,
   });
+  const seeded = await seedHistory(sql, { settings, stage, isFirst });
+  await retireEverything(sql);
   const key = machineKey(home);
   const daemon = createDaemon(env, { port: daemonPort, logFile });
   closers.push(daemon.stop);
@@ -124,7 +127,7 @@ export async function openProduct({ home, isFirst, stage, narrator, log, logFile
   await daemon.start();
   // The terminal that shows the link is of one person, who may open it late.
   const link = linkTo(`${apiUrl}/`, hashOfKey(key), 12 * HOUR);
-  return { simulator, progress, slack, postgres, board, story, file, apiUrl, link, port };
+  return { simulator, progress, slack, postgres, board, story, file, apiUrl, link, port, seeded };
 }
 
 /** Starts the database and brings its schema up to date: the demo registers purchases while the daemon is dead, too. */
@@ -138,6 +141,16 @@ async function startDatabase({ home, isFirst, stage }: Pick<ProductParts, 'home'
     await postgres.stop();
     throw withRemedy(error, home);
   }
+}
+
+/** Writes a past for the pages about the past, on the first start; answers what is said of that beside the database. */
+async function seedHistory(
+  sql: Sql,
+  { settings, stage, isFirst }: { settings: Settings; stage: Stage; isFirst: boolean },
+): Promise<string> {
+  if (isFirst) stage.write(stage.paint('gray', '    writing two weeks of made-up history …'));
+  const isWritten = await writeHistory(sql, { sites: settings.sites.map(({ name }) => name), policy: settings.policy });
+  return isWritten ? ', with two made-up weeks before now: see Trends, and the incident of two days ago' : '';
 }
 
 async function startCheckout(): Promise<Simulator> {

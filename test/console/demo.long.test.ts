@@ -94,6 +94,24 @@ const happened = (page: Page, words: RegExp) =>
 const visit = (page: Page, path: string) => vi.waitFor(() => page.goto(path), WITHIN);
 const lead = (page: Page) => page.locator('#demo-lead').textContent();
 
+test('in the first minute Trends, Then and the aftermath of an incident show the two weeks that the demo made up', {
+  timeout: 300_000,
+}, async () => {
+  const { page, context, misdeeds } = await openInDemo(browser, { origin });
+  const say = page.getByRole('heading', { level: 1 });
+  const comes = (path: string, words: RegExp) =>
+    vi.waitFor(async () => {
+      await page.goto(path);
+      expect(await say.textContent()).toMatch(words);
+    }, WITHIN);
+  await comes('/trends', /paid.*waiting for a Finnish bank/);
+  await comes('/incidents/inc_seeded/aftermath', /^demo-se lost about \d+ customers/);
+  const worst = new Date(new Date().setUTCHours(19, 0, 0, 0) - 2 * 86_400_000);
+  await comes(`/?at=${worst.toISOString()}`, /demo-se: \d+ customers were stuck/);
+  expect(misdeeds.found).toEqual([]);
+  await context.close();
+});
+
 test('a switch ends the story of the terminal', { timeout: 300_000 }, async () => {
   const { page, context } = await openInDemo(browser, { origin });
   await page.goto('/');

@@ -30,7 +30,7 @@ async function factsOf(sql: Sql) {
       where type in ('incident.opened', 'incident.checkouts') and body::jsonb #>> '{data,causes,0,cause}' is not null order by position`,
     incidents: await sql`
       select kind, site, state, peak >= 4 as "isManyCustomers", moved_on >= 4 as "didManyMoveOn", ended_at is not null as "isOver"
-      from purchase_watch_internal.incidents`,
+      from purchase_watch_internal.incidents where id <> 'inc_seeded'`,
   };
 }
 

@@ -40,6 +40,7 @@ const PROVEN: Readonly<Record<AuditCheck | keyof SentResult, (checked: number) =
   counters: (n) => `${counted(n, 'counter')}, each equal to what it counts`,
   outcomes: (n) => `${counted(n, 'ended purchase')}, each counted by how its rows say that it ended`,
   outcome_hours: (n) => `${counted(n, 'count')} of an hour, each equal to the purchases that it counts`,
+  outcome_sums: (n) => `${counted(n, 'sum')} of an hour or a day, each equal to its counts`,
   known: (n) => `${counted(n, 'event')} of the log, each known to the database`,
   arrived: (n) => `${counted(n, 'event')} that the database calls delivered since the first of the log, each in the log`,
 };

@@ -33,8 +33,8 @@ export interface DemoPlaces {
   readonly consoleUrl: string;
 }
 
-/** Writes the file and reads it as the daemon would; answers where it is, too. */
-export function demoSettings(places: DemoPlaces): { env: Record<string, string>; file: string } {
+/** Writes the file and reads it as the daemon would; answers where it is, and what it says. */
+export function demoSettings(places: DemoPlaces) {
   const file = join(places.home, 'settings.yaml');
   writePrivately(file, fileText(places));
   const env = {
@@ -44,8 +44,7 @@ export function demoSettings(places: DemoPlaces): { env: Record<string, string>;
     CONSOLE_URL: places.consoleUrl,
   };
   // Problems are shown here, not by a process that ends.
-  loadSettings(env);
-  return { env, file };
+  return { env, file, settings: loadSettings(env) };
 }
 
 /** Writes a file that holds a secret. */

@@ -198,6 +198,7 @@ export const AUDIT_CHECKS = [
   'counters',
   'outcomes',
   'outcome_hours',
+  'outcome_sums',
 ] as const;
 
 export type AuditCheck = (typeof AUDIT_CHECKS)[number];

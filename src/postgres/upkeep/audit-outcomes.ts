@@ -49,3 +49,31 @@ export const checkOutcomeHours = (sql: Queries, site: string | null) => sql<Repo
         format('the hour of %s, %s, waited last in %s: the count says %s (amount %s), and there are %s (amount %s)', hour, outcome, way, counted, amount, rows, amounts) as detail
       from compared where counted <> rows or (gone = 0 and amount <> amounts))
     ${report(sql, 'outcome_hours', { checked: 'compared', gap: 'wrong' })}`;
+
+/** The columns that tell the sums of a day apart. */
+const DAY_KEY = 'site, at, way, was_stuck, outcome, currency';
+
+/** Compares the sums that trends read with the counts by hour that they are sums of, in one snapshot. */
+export const checkOutcomeSums = (sql: Queries, site: string | null) => sql<Report[]>`
+    with counted as materialized (
+      select site, hour, way, was_stuck, outcome, currency, customers, gone, amount
+      from purchase_watch_internal.outcome_hours where ${ofSite(sql, 'site', site)}),
+    compared as materialized (
+      select 'hour' as length, site, at, outcome, null::integer as way, sum(said) as said, sum(counts) as counts, sum(gone) as gone, 0 as amount
+      from (
+        select site, hour as at, outcome, customers as said, 0 as counts, gone from purchase_watch_internal.outcome_hour_sums where ${ofSite(sql, 'site', site)}
+        union all select site, hour, outcome, 0, customers, -gone from counted) hours
+      group by site, at, outcome
+      union all
+      select 'day', site, at, outcome, way, sum(said), sum(counts), sum(gone), sum(amount)
+      from (
+        select site, day as at, way, was_stuck, outcome, currency, customers as said, 0 as counts, gone, amount
+        from purchase_watch_internal.outcome_day_sums where ${ofSite(sql, 'site', site)}
+        union all select site, date_bin('1 day', hour, 'epoch'), way, was_stuck, outcome, currency, 0, customers, -gone, -amount from counted) days
+      group by ${sql.unsafe(DAY_KEY)}),
+    wrong as (
+      select site, null::text as purchase_id, null::integer as sequence,
+        format('the sum of the %s of %s, %s%s: says %s, and its counts add up to %s%s%s', length, at, outcome, ', waited last in ' || way, said, counts,
+          case when gone <> 0 then format('; %s too many are deleted', gone) end, case when amount <> 0 then format('; the amount is too large by %s', amount) end) as detail
+      from compared where said <> counts or gone <> 0 or amount <> 0)
+    ${report(sql, 'outcome_sums', { checked: 'compared', gap: 'wrong' })}`;

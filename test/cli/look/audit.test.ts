@@ -28,6 +28,7 @@ test('a whole database is proven line by line', async () => {
     'whole  1 counter, each equal to what it counts',
     'whole  0 ended purchases, each counted by how its rows say that it ended',
     'whole  0 counts of an hour, each equal to the purchases that it counts',
+    'whole  0 sums of an hour or a day, each equal to its counts',
     expect.stringMatching(/^looked at in \d/),
     '',
   ]);

@@ -254,7 +254,7 @@ describe('what is broken is found:', () => {
       expect.stringMatching(/^event evt_\w+ of the purchase in row \d+, which is not there$/),
       expect.stringMatching(/^a transition of the purchase in row \d+, which is not there$/),
     ]);
-    expect(Object.values(others).map((check) => check.gaps)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    expect(Object.values(others).map((check) => check.gaps)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
   });
 
   test('a counter that does not say how many there are', async () => {

@@ -26,10 +26,10 @@ const MOST_DRAWN = 300;
 const BARS = 120;
 const [PIN, LANE, END] = [16, 30, 24];
 
-/** In both widths: the page shows the one that fits. */
+/** In three widths: the page shows the one that fits. */
 export function lanesPicture(picture: LanesPicture): Html {
   const legend = picture.pins.map(({ at, word }, index) => html`<li>${index + 1}: ${clockTime(at)} ${word}</li>`);
-  return html`<div class="only-wide">${drawn(picture, 900)}</div><div class="only-narrow">${drawn(picture, 330)}<ol class="small">${legend}</ol></div>`;
+  return html`<div class="has-mid"><div class="only-wide">${drawn(picture, 900)}</div><div class="only-mid">${drawn(picture, 640)}</div><div class="only-narrow">${drawn(picture, 330)}<ol class="small">${legend}</ol></div></div>`;
 }
 
 function drawn({ customers, pins, label }: LanesPicture, width: number): Html {
@@ -56,8 +56,8 @@ function drawn({ customers, pins, label }: LanesPicture, width: number): Html {
         : own.map(({ came }) => glyph(outcome, x(came), y));
     return html`<path class="c-grid" d="M${left} ${y}H${right}"/><g class="o-${outcome}">${drawnCustomers}</g><text class="t-halo" x="0" y="${isWide ? y + 4 : y - 9}">${words}</text>`;
   };
-  return html`<svg class="lanes" viewBox="0 0 ${width} ${bottom + END}" role="img" aria-label="${label}">${lanes.map(laneOf)}
-${pins.map((pin, index) => pinOf(pin, { at: x(pin.at), index, bottom, isWide, right }))}<path class="c-base" d="M${left} ${bottom}H${right}"/>
+  return html`<svg class="lanes" viewBox="0 0 ${width} ${bottom + END}" role="img" aria-label="${label}">${pins.map((pin, index) => pinOf(pin, { at: x(pin.at), index, bottom, isWide, right }))}
+${lanes.map(laneOf)}<path class="c-base" d="M${left} ${bottom}H${right}"/>
 ${ticksOf(from, to, isWide ? 7 : 3).map(({ at, word }) => html`<text x="${Math.min(Math.max(x(at), left + 16), right - 16)}" y="${bottom + 18}" text-anchor="middle">${word}</text>`)}</svg>`;
 }
 
