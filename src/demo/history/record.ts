@@ -34,7 +34,7 @@ export function recordedPast(
     stateSince: null,
     excused: 0,
     stuckSince: null,
-  atRiskSince: null,
+    atRiskSince: null,
     seenAt: null,
     watchedSince: registeredAt,
     failures: 0,
