@@ -23,7 +23,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0014_outcome_lists.sql': '3dd2abcdf7db56e59008574847b7dee5d3384d9391f25d88d693b501ab4ef945',
   '0015_trend_sums.sql': '68e5a19e2f51e9d6af7474c4d52f65aad9c24c37ac593cca47805076d270baa4',
   '0016_aftermath.sql': '4ac6cb7c3f8bc229459d42f23b534e740597e662c66f91ea2bbeec714ae1eff0',
-  '0017_at_risk.sql': 'fd1fc95f66545e96c49e64c500190019747fc2c7c7c6a2f089cf09df1f04cdc7',
+  '0017_at_risk.sql': '17ca2b1c4ff9e692c3bb14c292b6651def8b3ccb74874ffbef73b16ebe780292',
 };
 
 const hashOf = (name: string): string =>
