@@ -32,7 +32,10 @@ export async function incidentsAt(sql: Queries, at: Instant, limit: number): Pro
     order by i.position desc`;
   return rows.map(({ lastType, lastBody, toldAt, toldBody, ...row }) => ({
     ...incidentOf(row),
-    ...{ lastType, lastBody, toldAt, toldBody },
+    lastType,
+    lastBody,
+    toldAt,
+    toldBody,
   }));
 }
 
