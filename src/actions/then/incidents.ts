@@ -20,7 +20,7 @@ export function incidentsThen(
   rows: readonly PastIncident[],
   { at, stuckIn }: { at: Instant; stuckIn: StuckThen },
 ): IncidentThen[] {
-  return rows.filter(({ toldType }) => toldType !== 'incident.ended').map((row) => incidentThen(row, { at, stuckIn, rows }));
+  return rows.filter(({ lastType }) => lastType !== 'incident.ended').map((row) => incidentThen(row, { at, stuckIn, rows }));
 }
 
 function incidentThen(
@@ -29,7 +29,7 @@ function incidentThen(
 ) {
   const { id, kind, site, state, subscriber, parent, since, openedAt, reopenedAt, quietSince, acknowledgedAt, acknowledgedBy } =
     row;
-  const told = toldOf(row);
+  const [last, told] = [dataOf(row.lastBody), dataOf(row.toldBody)];
   const isQuiet = quietSince !== null && quietSince <= at;
   const count = kind === 'stuck' ? countOf(row, { stuckIn, rows }) : null;
   return {
@@ -40,8 +40,8 @@ function incidentThen(
     subscriber,
     parent,
     where: placeOf(row),
-    what: whatWas(row, { count, told }),
-    severity: told?.severity ?? levelOf(row),
+    what: whatWas(row, { count, last }),
+    severity: last?.severity ?? levelOf(row),
     quiet: isQuiet,
     since: isoTime(since),
     openedAt: isoTime(openedAt),
@@ -61,8 +61,8 @@ function incidentThen(
   };
 }
 
-function toldOf({ toldBody }: PastIncident): IncidentData | null {
-  const data = toldBody === null ? undefined : readPeopleEvent(toldBody)?.data;
+function dataOf(body: string | null): IncidentData | null {
+  const data = body === null ? undefined : readPeopleEvent(body)?.data;
   return data !== undefined && 'incidentId' in data ? data : null;
 }
 
@@ -78,13 +78,13 @@ function countOf(
 
 function whatWas(
   { kind, state, severity }: PastIncident,
-  { count, told }: { count: number | null; told: IncidentData | null },
+  { count, last }: { count: number | null; last: IncidentData | null },
 ): string {
   if (kind === 'unreachable')
     return isUnnamed(severity) ? 'no running daemon had the site in its settings' : 'no purchase could be read';
   if (kind === 'replica') return 'a daemon could not do its work';
   if (kind === 'subscriber') {
-    const trouble = (told?.kind === 'subscriber' ? told.trouble : null) ?? SUBSCRIBER_TROUBLES[severity] ?? 'failing';
+    const trouble = (last?.kind === 'subscriber' ? last.trouble : null) ?? SUBSCRIBER_TROUBLES[severity] ?? 'failing';
     return SUBSCRIBER_WORDS[trouble][1];
   }
   const where = state === null ? 'in several states' : statePlace(state);

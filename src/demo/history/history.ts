@@ -19,6 +19,7 @@ import {
 } from '../../postgres/upkeep/history.ts';
 import { BROKEN_SITE, BROKEN_STATE } from '../cast/settings.ts';
 import { drawCustomers, type PastStory, storyBefore } from './customers.ts';
+import { messagesOf } from './messages.ts';
 import { momentsOf } from './moments.ts';
 import { recordedPast } from './record.ts';
 
@@ -42,7 +43,8 @@ export async function writeHistory(
     await syncSites(tx, sites);
     for (let at = 0; at < past.length; at += AT_ONCE) await writeEnded(tx, past.slice(at, at + AT_ONCE), SEEDED_BY);
     await countTransitions(tx);
-    await writeEndedIncident(tx, incidentOf(past, story));
+    const incident = incidentOf(past, story);
+    await writeEndedIncident(tx, incident, messagesOf(incident, past));
     await addMark(tx, { at: story.newBankPage, text: 'new page of the banks (seeded)', site: 'demo-fi' });
     await addMark(tx, { at: story.badDeploy, text: 'deploy 4.2 (seeded)', site: BROKEN_SITE });
     await addMark(tx, { at: story.brokenTo - MINUTE, text: 'back to 4.1 (seeded)', site: BROKEN_SITE });

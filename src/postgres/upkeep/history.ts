@@ -7,7 +7,7 @@ import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 import { firstValue } from '../connection/rows.ts';
-import { eventRow } from '../events/events.ts';
+import { eventRow, SITE_SHARD } from '../events/events.ts';
 import type { SnapshotRow } from '../reports/snapshots.ts';
 import { customerOf } from '../stays/customer.ts';
 
@@ -116,8 +116,8 @@ export interface EndedIncident extends Pick<Incident, 'id' | 'alarm' | 'since' |
   readonly note: string;
 }
 
-/** Writes an ended incident, with all who were found stuck in its state while it was there. */
-export async function writeEndedIncident(sql: Queries, incident: EndedIncident): Promise<void> {
+/** Writes an ended incident, with all who were found stuck in its state while it was there, and the messages to people about it, of which nothing is delivered. */
+export async function writeEndedIncident(sql: Queries, incident: EndedIncident, messages: readonly EventDraft[]): Promise<void> {
   const { id, site, state, alarm, since, openedAt, acknowledgedAt, quietSince, endedAt, by, cause, note, peak, movedOn } =
     incident;
   await sql`
@@ -133,4 +133,9 @@ export async function writeEndedIncident(sql: Queries, incident: EndedIncident):
     select ${id}, 'stuck', ${site}, ${state}, 1, ${JSON.stringify(alarm)}, ${since}::timestamptz, ${openedAt}::timestamptz, ${openedAt}::timestamptz,
       ${quietSince}::timestamptz, ${endedAt}::timestamptz, ${openedAt}::timestamptz, 4, 1, 0, ${peak}, ${movedOn},
       ${acknowledgedAt}::timestamptz, ${by}, ${endedAt}::timestamptz, ${by}, ${cause}, ${note} where (select count(*) from members) > 0`;
+  const events = messages.map((draft) => eventRow({ draft, site, purchase: null, shard: SITE_SHARD, incident: id }));
+  await sql`
+    insert into purchase_watch_internal.events (id, type, site, shard, state, incident, created_at, body)
+    select id, type, site, shard, state, incident, at, body
+    from ${columns(sql, events, 'e', 'id text, type text, site text, shard smallint, state integer, incident text, at timestamptz, body text', 'place')} order by e.place`;
 }

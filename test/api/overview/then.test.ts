@@ -129,6 +129,15 @@ describe('a past moment', () => {
     await api.sql`delete from purchase_watch_internal.incidents where id = 'inc_again'`;
   });
 
+  test('a message that went to no channel told nobody', async () => {
+    await incident('inc_unheard', { state: 7, opened: -20, ended: 60, severity: 0 });
+    await tell('inc_unheard', { type: 'incident.opened', minutes: -20, data: { count: 4, severity: 'critical' } });
+    await api.sql`update purchase_watch_internal.events set recipients = '{}' where incident = 'inc_unheard'`;
+    const found = (await then(`at=${iso(at)}`)).incidents.find(({ id }: { id: string }) => id === 'inc_unheard');
+    expect(found).toMatchObject({ severity: 'critical', told: null });
+    await api.sql`delete from purchase_watch_internal.incidents where id = 'inc_unheard'`;
+  });
+
   test('counts the customers of an incident of several states by its parts', async () => {
     await incident('inc_parent', { state: null, opened: -17, ended: 60 });
     await api.sql`update purchase_watch_internal.incidents set parent = 'inc_parent' where id = 'inc_then'`;

@@ -67,6 +67,7 @@ test('Then shows the broken page, with customers stuck there, and calm hours bef
   const then = await read(brokenTo - 10 * MINUTE);
   expect(then.sentence).toMatch(/^demo-se: \d+ customers were stuck waiting for the card provider\.$/);
   expect(then.purchases!.stuck).toBeGreaterThanOrEqual(3);
+  expect(then.incidents![0]!.told).toMatchObject({ count: 4, waiting: [{ currency: 'SEK' }] });
   expect((await read(brokenFrom - 30 * MINUTE)).incidents).toEqual([]);
   expect(then.hours.every(({ came }) => came !== null)).toBe(true);
 });
