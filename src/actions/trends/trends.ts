@@ -5,6 +5,7 @@ import { changeOf, shareOf } from '../../domain/trends/compare.ts';
 import { customersOf, type Ends, endsOf } from '../../domain/trends/ends.ts';
 import { type Period, periodsOf, type TrendRange } from '../../domain/trends/period.ts';
 import { PIECE_LENGTHS, piecesOf, quickLocal } from '../../domain/trends/pieces.ts';
+import { worseSlices } from '../../domain/trends/slices.ts';
 import { decimal } from '../../domain/values/exact-json.ts';
 import { isoTime } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -67,6 +68,7 @@ export async function readTrends(sql: Sql, { range, site, zone: name, limits }: 
     sentence: sentenceOf(range, total, ways),
     total,
     ways,
+    worse: worseSlices(sums.filter(isOfSlice), earlierSums.filter(isOfSlice), { range, isOneSite: site !== null }),
     cells: cellsOf(range === '24h' ? byWay : hours, time),
     counts: countsOf(hours, earlier, time),
     shares: sharesOf(hours, earlier, time),
@@ -80,6 +82,7 @@ export async function readTrends(sql: Sql, { range, site, zone: name, limits }: 
 const spanOf = ({ from, to }: Period) => ({ from: isoTime(from), to: isoTime(to) });
 
 const isOfWay = ({ by }: EndedSum): boolean => by === 'way';
+const isOfSlice = (sum: EndedSum): sum is EndedSum & { readonly site: string } => sum.by === 'slice';
 
 function shown(ends: Ends) {
   const of = customersOf(ends);

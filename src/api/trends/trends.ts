@@ -85,6 +85,28 @@ const trendsSchema = named('Trends', {
     change: changeSchema,
     before: endsSchema,
   }).describe('The most customers first.'),
+  worse: z
+    .object({
+      looked: z.int().describe('Slices with thirty customers or more now and before, which were compared.'),
+      words: z.string().describe('How many were looked at; that none is worse, or too few to say. Words may change.'),
+      slices: listOf({
+        site: z.string(),
+        state: stateOrNull.describe('The state in which these purchases waited last; null: no poll showed one.'),
+        currency: textOrNull.describe('Null: whatever the currency.'),
+        where: z.string().describe('The slice in words; words may change.'),
+        words: z.string().describe('The difference in words; words may change.'),
+        customers: z.int(),
+        paid: z.int(),
+        notPaid: z.int(),
+        open: z.int(),
+        gone,
+        share,
+        before: z.object({ customers: z.int(), paid: z.int(), share }),
+      }),
+    })
+    .describe(
+      'Where fewer paid than before: by site, state waited in last and, where there are several, currency. Three slices at most, those that lost most customers first. Chance alone would name any in fewer than one of a hundred cases, corrected for the slices looked at.',
+    ),
   cells: listOf({
     day: textOrNull.describe('With `7d`: the day, as clocks in the zone show it.'),
     weekday: intOrNull.describe('With `30d` and `90d`: the day of the week, 1 for Monday; all its days together.'),

@@ -5,6 +5,7 @@ import { learnedLimits } from '../../actions/flow/stay-limits.ts';
 import { readTrends, type Trends } from '../../actions/trends/trends.ts';
 import { stateBoth, stateWords } from '../../domain/purchases/states.ts';
 import { TREND_RANGES } from '../../domain/trends/period.ts';
+import { counted, grouped } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { isZone } from '../../runtime/loops/schedule.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -46,6 +47,7 @@ export const register = onDatabase(
       `${found.from.slice(0, 16)} to ${found.to.slice(0, 16)} UTC, beside ${found.against.from.slice(0, 16)} to ${found.against.to.slice(0, 16)}`,
     );
     printText(context, found.sentence);
+    printWorse(context, found);
     printWays(context, found);
     printRest(context, found);
     printHappened(context, found);
@@ -54,6 +56,14 @@ export const register = onDatabase(
 
 const percent = (share: number | null): string => (share === null ? 'too few' : `${Math.round(share * 1_000) / 10} %`);
 const CHANGES = { too_few: '', as_before: 'as before', better: 'more than before', worse: 'fewer than before' } as const;
+
+function printWorse(context: CliContext, { worse, total }: Trends): void {
+  if (total.customers === 0) return;
+  printLine(context);
+  printText(context, worse.words);
+  for (const { where, words, customers, notPaid } of worse.slices)
+    printText(context, `${where}: ${words}; ${counted(customers, 'customer')} came, ${grouped(notPaid)} did not pay.`);
+}
 
 function printWays(context: CliContext, { ways }: Trends): void {
   if (ways.length === 0) return;

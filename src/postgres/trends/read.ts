@@ -12,9 +12,11 @@ export interface EndedInHour extends Share {
   /** How many of their purchases were deleted since. */
   readonly gone: number;
 }
-/** Counts of a way or of a currency; the other one is null. */
+/** Counts of a way or of a currency; the other one is null. Those of a `slice` have both, and the site. */
 export interface EndedSum extends OutcomeCount {
-  readonly by: 'way' | 'currency' | 'stuck_currency';
+  readonly by: 'way' | 'currency' | 'stuck_currency' | 'slice';
+  /** Null but of a slice. */
+  readonly site: string | null;
   /** Null: no poll showed a state. */
   readonly way: number | null;
   readonly currency: string | null;
@@ -42,14 +44,17 @@ export const endedInHoursByWay = (sql: Queries, period: Period, site: string | n
     select hour, way, ${sql.unsafe(SHARE)} from purchase_watch_internal.outcome_hours
     where ${within(sql, period, site)} and ${isCustomer(sql)} group by 1, 2 having sum(customers) > 0 order by 1, 2`;
 
-/** Purchases by the state that they waited in last, and by currency: those whose amount and currency are stored; of these once more those that were stuck. */
+/**
+ * Purchases by the state that they waited in last, and by currency: those whose amount and currency are stored; of these once more
+ * those that were stuck. Once more all of them by site, state and currency together.
+ */
 export const endedSums = (sql: Queries, period: Period, site: string | null) => sql<EndedSum[]>`
-    select case when grouping(way) = 0 then 'way' when grouping(was_stuck) = 0 then 'stuck_currency' else 'currency' end as by,
-      way, currency, was_stuck, outcome, sum(customers)::float8 as customers, sum(gone)::float8 as gone, sum(amount)::text as amount
+    select case when grouping(site) = 0 then 'slice' when grouping(way) = 0 then 'way' when grouping(was_stuck) = 0 then 'stuck_currency' else 'currency' end as by,
+      site, way, currency, was_stuck, outcome, sum(customers)::float8 as customers, sum(gone)::float8 as gone, sum(amount)::text as amount
     from (${wholeDays(sql, period, site)}) counted
-    group by grouping sets ((way, was_stuck, outcome), (currency, outcome), (currency, was_stuck, outcome))
+    group by grouping sets ((way, was_stuck, outcome), (currency, outcome), (currency, was_stuck, outcome), (site, way, currency, outcome))
     having sum(customers) > 0 and (grouping(way) = 0 or (currency <> '*' and (grouping(was_stuck) = 1 or was_stuck)))
-    order by 1, 2, 3, 4, 5`;
+    order by 1, 2, 3, 4, 5, 6`;
 
 /** Purchases of each site by the state that they waited in last, and outcome. */
 export const endedAtSites = (sql: Queries, period: Period) => sql<
@@ -68,7 +73,7 @@ export const endedAmountsAtSites = (sql: Queries, period: Period) => sql<
 /** The counts of a period: sums of the days of UTC that lie in it, and hours before the first and after the last of them. */
 function wholeDays(sql: Queries, period: Period, site: string | null): Fragment {
   const [first, last] = [Math.ceil(period.from / DAY) * DAY, Math.floor(period.to / DAY) * DAY];
-  const columns = sql`way, currency, was_stuck, outcome, customers, gone, amount`;
+  const columns = sql`site, way, currency, was_stuck, outcome, customers, gone, amount`;
   const hours = (part: Period): Fragment =>
     sql`select ${columns} from purchase_watch_internal.outcome_hours where ${within(sql, part, site)}`;
   if (first >= last) return hours(period);

@@ -32,6 +32,31 @@ describe('the trends', () => {
     expect((await trends('?site=no')).sentence).toBe('In the last 7 days 3 customers came: too few to say more.');
   });
 
+  test('name where fewer paid, and how many slices were looked at', async () => {
+    const { worse } = await trends();
+    expect(worse).toMatchObject({ looked: 1, words: expect.stringMatching(/^The worst of 1 slice with 30 customers or more:/) });
+    expect(worse.slices).toMatchObject([
+      {
+        site: 'se',
+        state: { name: 'WaitingForCardPayments' },
+        currency: null,
+        where: 'se, last waiting for the card provider',
+        words: '50 % paid, 25 points fewer than in the 7 days before',
+        ...{ customers: 280, paid: 140, notPaid: 140, open: 0, gone: 0, share: 0.5 },
+        before: { customers: 280, paid: 210, share: 0.75 },
+      },
+    ]);
+    expect((await trends('?site=se')).worse.slices[0].where).toBe('last waiting for the card provider');
+    expect((await trends('?site=no')).worse).toMatchObject({ looked: 0, slices: [] });
+    // 3 600 customers, and 360 of the nine days before.
+    expect((await trends('?range=90d')).worse).toEqual({
+      looked: 1,
+      words:
+        'Of 1 slice with 30 customers or more, none had fewer who paid than in the 90 days before, beyond what chance makes.',
+      slices: [],
+    });
+  });
+
   test('count each customer once, leave today out, and compare with the time before', async () => {
     const { total, ways, money, cells } = await trends('?site=se');
     expect(total).toMatchObject({

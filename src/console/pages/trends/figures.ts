@@ -9,9 +9,10 @@ import { type Html, html, number, tied } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { valueText } from '../../parts/purchases.ts';
 
-/** Which purchases a figure counts; the time is that of the page unless given. */
+/** Which purchases a figure counts; site and time are those of the page unless given. */
 export interface Counted {
   readonly end: ListedEnd;
+  readonly site?: string;
   /** Null: no poll showed a state. */
   readonly lastWaited?: { readonly name: string } | null;
   readonly wasStuck?: boolean;
@@ -26,9 +27,12 @@ export interface ShownTrends {
 }
 
 /** The address of the list of these purchases, the newest first. */
-export function listAddress({ ask, trends }: ShownTrends, { end, lastWaited, wasStuck, currency, from, to }: Counted): string {
+export function listAddress(
+  { ask, trends }: ShownTrends,
+  { end, site, lastWaited, wasStuck, currency, from, to }: Counted,
+): string {
   const query = {
-    site: trends.site,
+    site: site ?? trends.site,
     endedFrom: from ?? trends.from,
     endedTo: to ?? trends.to,
     end,

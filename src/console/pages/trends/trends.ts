@@ -12,7 +12,7 @@ import { clockTime, dayName, zoneName } from '../../parts/time.ts';
 import { moneyText, type ShownTrends } from './figures.ts';
 import { moneyPanel, receiversPanel } from './sums.ts';
 import { throughPanel } from './through.ts';
-import { waysPanel } from './ways.ts';
+import { waysPanel, worsePanel } from './ways.ts';
 import { wherePanel } from './where.ts';
 
 export const trendsPages = [
@@ -38,7 +38,7 @@ function trendsBody(shown: ShownTrends, sites: readonly string[]): Html {
   const before = RANGE_WORDS[trends.range].before;
   const parts = [waysPanel(shown, before), throughPanel(shown)];
   return html`<div class="head"><h1 class="say">${tied(trends.sentence)}</h1>${moneySentence(trends)}${choices(shown, sites)}</div>
-<div class="stack">${wherePanel(shown)}${trends.range === '90d' ? parts.toReversed() : parts}${moneyPanel(shown)}${receiversPanel(shown)}${howPanel(ask)}</div>`;
+<div class="stack">${wherePanel(shown)}${worsePanel(shown)}${trends.range === '90d' ? parts.toReversed() : parts}${moneyPanel(shown)}${receiversPanel(shown)}${howPanel(ask)}</div>`;
 }
 
 /** Money that was stuck, by how its purchases ended, in the currency of most customers. */

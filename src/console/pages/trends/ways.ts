@@ -1,7 +1,7 @@
-/** Customers by how their checkouts ended and by the state in which they waited last. */
+/** Customers by how their checkouts ended and by the state in which they waited last, and the slices where fewer paid than before. */
 import type { Trends } from '../../../actions/trends/trends.ts';
 import { besideWords, stateWords } from '../../../domain/purchases/states.ts';
-import { type Html, html, NOTHING, number } from '../../frame/html.ts';
+import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { panel } from '../../parts/lists.ts';
 import { type BarPart, partsBar } from '../../pictures/trends/bars.ts';
 import { changeMark, figure, percent, type ShownTrends } from './figures.ts';
@@ -47,4 +47,22 @@ function allRow(shown: ShownTrends): Html {
   const late = paidLate === 0 ? '' : `, ${number(paidLate)} of them late`;
   const still = open === 0 ? '' : `, ${number(open)} still open`;
   return html`<tr class="all"><th scope="row">All</th><td class="num" data-l="customers">${figure(shown, { end: 'customer' }, { count: customers, gone })}</td><td class="pic"><small>${figure(shown, { end: 'paid' }, { count: paid, gone })} paid${late}${still}</small></td><td class="num" data-l="paid">${percent(share)}</td><td class="num" data-l="change">${changeMark(total)}</td><td class="num" data-l="got stuck">${figure(shown, { end: 'customer', wasStuck: true }, { count: stuck, gone })}</td><td class="num" data-l="not paid">${figure(shown, { end: 'not_paid' }, { count: notPaid, gone })}</td></tr>`;
+}
+
+/** Slices where fewer paid than before, in words. */
+export function worsePanel(shown: ShownTrends): Html {
+  const { worse, total } = shown.trends;
+  if (total.customers === 0) return NOTHING;
+  const row = ({ site, state, currency, where, words, customers, notPaid, gone }: Trends['worse']['slices'][number]): Html => {
+    const own = { site, lastWaited: state, ...(currency !== null && { currency }) };
+    const came = figure(shown, { end: 'customer', ...own }, { count: customers, gone });
+    const lost = figure(shown, { end: 'not_paid', ...own }, { count: notPaid, gone });
+    return html`<li><b>${where}</b>: ${tied(words)}; ${came} came, ${lost} did not pay.</li>`;
+  };
+  return panel({
+    id: 'worse',
+    title: 'Where fewer paid than before',
+    note: 'by site, state waited in last and currency',
+    body: html`<div class="body stack"><p class="cause">${tied(worse.words)}</p>${worse.slices.length > 0 && html`<ol class="worse">${worse.slices.map(row)}</ol>`}</div>`,
+  });
 }

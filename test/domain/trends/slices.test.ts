@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest';
+import { type PlacedCount, worseSlices } from '../../../src/domain/trends/slices.ts';
+import { createRandom } from '../../simulation/world/random.ts';
+
+const place = { site: 'se', way: 6 as number | null, currency: 'SEK' as string | null };
+/** So many customers of a place, of whom so many paid. */
+const came = (customers: number, paid: number, at: Partial<typeof place> = {}): PlacedCount[] => [
+  { ...place, ...at, outcome: 'paid', customers: paid, gone: 0 },
+  { ...place, ...at, outcome: 'not_paid', customers: customers - paid, gone: 0 },
+  { ...place, ...at, outcome: 'paid_by_another', customers: 500, gone: 0 },
+];
+const week = { range: '7d', isOneSite: false } as const;
+
+describe('worse slices', () => {
+  test('are named with what differs, the most lost customers first, three at most', () => {
+    const [now, before] = [1, 2].map((time) =>
+      [6, 7, 4, 12, 9].flatMap((way, at) => came(1_000, 800 - (time === 1 ? 100 + at : 0), { way, site: `s${way}` })),
+    );
+    const { looked, words, slices } = worseSlices(now!, before!, week);
+    expect(slices.map(({ site }) => site)).toEqual(['s9', 's12', 's4']);
+    expect(looked).toBe(5);
+    expect(words).toMatch(/^The worst of 5 slices with 30 customers or more/);
+    expect(slices[0]).toMatchObject({ customers: 1_000, paid: 696, notPaid: 304, share: 0.696, before: { paid: 800 } });
+    expect(slices[2]!.words).toBe('69.8 % paid, 10.2 points fewer than in the 7 days before');
+    expect(slices[2]!.where).toBe('s4, last waiting for identification');
+  });
+
+  test('are those beyond chance alone, corrected for the slices looked at', () => {
+    const names = (slices: number) => {
+      const others = Array.from({ length: slices - 1 }, (_, at) => came(1_000, 800, { site: `other ${at}` })).flat();
+      return worseSlices([...came(1_000, 750), ...others], [...came(1_000, 803), ...others], week).slices.length;
+    };
+    expect([names(1), names(20)]).toEqual([1, 0]);
+    expect(worseSlices(came(1_000, 900), came(1_000, 700), week)).toMatchObject({ looked: 1, slices: [] });
+  });
+
+  test('of fewer than thirty customers now or before are not looked at', () => {
+    expect(worseSlices(came(29, 0), came(1_000, 900), week)).toMatchObject({ looked: 0, slices: [] });
+    expect(worseSlices(came(1_000, 0), came(29, 29), week).words).toMatch(/^Too few to say/);
+    expect(worseSlices(came(30, 5), came(30, 25), week).slices).toHaveLength(1);
+  });
+
+  test('are by currency where there are several that are counted apart, and a list can tell them apart', () => {
+    const named = (currency: string | null) => {
+      const other = came(400, 320, { currency });
+      return worseSlices([...came(400, 200), ...other], [...came(400, 320), ...other], { ...week, isOneSite: true }).slices.map(
+        (slice) => [slice.where, slice.currency, slice.customers],
+      );
+    };
+    expect(named('SEK')).toEqual([['last waiting for the card provider', null, 800]]);
+    expect(named('EUR')).toEqual([['last waiting for the card provider, SEK', 'SEK', 400]]);
+    expect(named(null)).toEqual([['last waiting for the card provider, SEK', 'SEK', 400]]);
+    expect(named('*')).toEqual([['last waiting for the card provider', null, 800]]);
+  });
+
+  test('are named by chance in about one of two hundred weeks at most, however many there are', () => {
+    const random = createRandom(5);
+    const drawn = () =>
+      Array.from({ length: 8 }, (_, at) =>
+        came(300, Array.from({ length: 300 }).filter(() => random.chance(0.77)).length, { site: `s${at}` }),
+      ).flat();
+    const wrong = Array.from({ length: 600 }).filter(() => worseSlices(drawn(), drawn(), week).slices.length > 0).length;
+    expect(wrong).toBeLessThan(9);
+  });
+});
