@@ -29,7 +29,7 @@ export function riskWindow(
   if (atRisk === null || !isCustomerAtWork(state)) return null;
   const latestEnd = since + sessionLength;
   const ofRegistration = watchedSince + sessionLength;
-  const earliestEnd = ofRegistration > since && ofRegistration < latestEnd ? ofRegistration : latestEnd;
+  const earliestEnd = ofRegistration > since ? Math.min(ofRegistration, latestEnd) : latestEnd;
   return { at: earliestEnd - atRisk.before, earliestEnd, latestEnd };
 }
 

@@ -70,10 +70,13 @@ export function billLine(bill: Bill): string {
 }
 
 /** A reckoned amount says no more than is known: three digits. */
-export function roughly(value: number): string {
+function threeDigits(value: number): string {
   const step = 10 ** Math.max(Math.floor(Math.log10(Math.max(value, 1))) - 2, 0);
-  return apart(String(Math.round(value / step) * step));
+  return String(Math.round(value / step) * step);
 }
+
+/** `15 200` of 15 249.7. */
+export const roughly = (value: number): string => apart(threeDigits(value));
 
 /** Whether more were lost than usual, beyond what chance makes. */
 export const isBeyondUsual = ({ customers }: Loss): boolean => Math.round(customers.from) > 0;
@@ -95,8 +98,9 @@ export function aftermathSentence({ where, place, bill, loss }: Told): string {
   const { stuck, paid, paidByAnother } = bill.customers;
   if (stuck === 0) return `${where}: who was in it is not kept.`;
   if (loss !== null && isBeyondUsual(loss)) {
-    const money = loss.money.map(({ about, currency }) => ({ amount: roughly(about).replaceAll(/\s/g, ''), currency }));
-    const worth = money.length === 0 ? '' : ` and ${sumsText(money)}`;
+    const money = loss.money.map(({ about, currency }) => ({ amount: threeDigits(about), currency }));
+    const lost = sumsText(money.filter(({ amount }) => amount !== '0'));
+    const worth = lost === '' ? '' : ` and ${lost}`;
     return `${where} lost about ${counted(Math.round(loss.customers.about), 'customer')}${worth} ${place}.`;
   }
   const after = paid + paidByAnother;
@@ -133,7 +137,6 @@ export function aftermathText(
   const { firstCame, firstStuck, noticed, acknowledged, ended } = times;
   const first = firstCame ?? noticed;
   const after = (from: Instant, at: Instant): string => humanDuration(Math.max(at - from, 0) as Milliseconds);
-  const { paid, paidByAnother } = bill.customers;
   const [waited, won] = [sumsText(sumsIn(bill, 'stuck')), sumsText(sumsIn(bill, 'wonBack'))];
   const lost =
     loss === null
@@ -146,14 +149,14 @@ export function aftermathText(
         : ['No more customers were lost than usual.'];
   return [
     `Incident ${id}: ${where}, ${place}, ${day(first)}`,
-    `${clock(first)}${ended === null ? ', still open' : ` to ${clock(ended)}`} ${zone}${ended === null ? '' : `, ${after(first, ended)}`}, ${severity}`,
+    `${clock(first)}${ended === null ? ` ${zone}, still open` : ` to ${clock(ended)} ${zone}, ${after(first, ended)}`}, ${severity}`,
     '',
     ...(bill.customers.stuck === 0
       ? ['Who was in it is not kept.']
       : [
           `${counted(bill.customers.stuck, 'customer')} got stuck${waited === '' ? '' : ` with ${waited}`}.`,
           `${endsText(bill.customers)}.`,
-          ...(paid + paidByAnother > 0 && won !== '' ? [`${won} came back.`] : []),
+          ...(won === '' ? [] : [`${won} came back.`]),
         ]),
     ...lost.slice(0, 6),
     '',

@@ -47,7 +47,9 @@ export function sumOf(amounts: readonly string[]): string {
   const places = Math.max(0, ...amounts.map((each) => each.split('.')[1]?.length ?? 0));
   const scaled = amounts.map((each) => BigInt(each.split('.')[0]! + (each.split('.')[1] ?? '').padEnd(places, '0')));
   const sum = scaled.reduce((all, each) => all + each, 0n);
-  const digits = String(sum < 0n ? -sum : sum).padStart(places + 1, '0');
+  const digits = String(sum)
+    .replace('-', '')
+    .padStart(places + 1, '0');
   const whole = places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`;
   return sum < 0n ? `-${whole}` : whole;
 }
@@ -122,10 +124,10 @@ const CERTAIN = 1.96;
  * who may pay yet as paid. Money: so many times the mean of those who have not paid. Null where too few came to say anything.
  */
 export function lossOf(sites: readonly SiteCounts[]): Loss | null {
-  const each = sites.map(siteLoss);
-  if (each.length === 0 || each.some((one) => one === null)) return null;
-  const losses = each.flatMap((one) => one ?? []);
-  const total = (of: (loss: (typeof losses)[number]) => number): number => losses.reduce((sum, loss) => sum + of(loss), 0);
+  const losses = sites.map(siteLoss);
+  if (losses.length === 0 || !losses.every((loss) => loss !== null)) return null;
+  const total = (of: (loss: NonNullable<ReturnType<typeof siteLoss>>) => number): number =>
+    losses.reduce((sum, loss) => sum + of(loss), 0);
   const currencies = [...new Set(losses.flatMap(({ money }) => money.map(({ currency }) => currency)))];
   const parts = losses.flatMap(({ money }) => money);
   return {

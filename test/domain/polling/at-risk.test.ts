@@ -41,6 +41,9 @@ describe('the window', () => {
 
 test.each<[string, Details | null, boolean]>([
   ['as much as the least amount', { Price: decimal('1000.00'), CurrencyCode: 'SEK' }, true],
+  ['as much, without decimals', { Price: 1_000, CurrencyCode: 'SEK' }, true],
+  ['an amount that is a text', { Price: '5000', CurrencyCode: 'SEK' }, false],
+  ['a currency that is no text', { Price: 5_000, CurrencyCode: ['SEK'] }, false],
   ['less', { Price: 999.99, CurrencyCode: 'SEK' }, false],
   ['another currency', { Price: 5_000, CurrencyCode: 'EUR' }, false],
   ['a currency with the name of what every object has', { Price: 5_000, CurrencyCode: 'constructor' }, false],
@@ -51,10 +54,17 @@ test.each<[string, Details | null, boolean]>([
   expect(isWorthAnnouncing({ ...RULE, minimumAmount: {} }, details)).toBe(true);
 });
 
+test('where each amount of a currency is worth a mail, one that is not known is not', () => {
+  const each = { ...RULE, minimumAmount: { SEK: 0 } };
+  expect(isWorthAnnouncing(each, { Price: 0, CurrencyCode: 'SEK' })).toBe(true);
+  expect(isWorthAnnouncing(each, { CurrencyCode: 'SEK' })).toBe(false);
+});
+
 test('the time of an earlier stay does not count as told', () => {
   expect(isAnnounced({ atRiskSince: T - 1, stateSince: T })).toBe(false);
   expect(isAnnounced({ atRiskSince: T, stateSince: T })).toBe(true);
-  expect(isAnnounced({ atRiskSince: null, stateSince: T })).toBe(false);
+  for (const stateSince of [T, 0, null]) expect(isAnnounced({ atRiskSince: null, stateSince })).toBe(false);
+  expect(isAnnounced({ atRiskSince: T, stateSince: null })).toBe(false);
 });
 
 describe('polls', () => {
@@ -78,6 +88,7 @@ describe('polls', () => {
     expect(asksForAmount(stuck, DEFAULT_POLL_POLICY, at)).toBe(false);
     expect(asksForAmount(stuck, { ...POLICY, atRisk: { ...RULE, minimumAmount: {} } }, at)).toBe(false);
     expect(asksForAmount(aPurchase(), POLICY, at)).toBe(false);
+    expect(asksForAmount({ ...stuck, state: numberOf('WaitingCreditApproval') }, POLICY, at)).toBe(false);
   });
 
   test('one is planned for the moment, and tells once, with what a mail needs', () => {
@@ -99,6 +110,12 @@ describe('polls', () => {
   test('one whose answer was on its way at the moment is followed by another at once', () => {
     const before = poll(stuck, answer(CARDS, RICH), T + 25 * MINUTE - 50);
     expect(before).toMatchObject({ events: [], nextPollAt: T + 25 * MINUTE + 50, nextPollReason: 'risk_moment' });
+  });
+
+  test('one whose answer comes as the session ends tells nothing', () => {
+    const end = T + 30 * MINUTE;
+    expect(typesOf(poll(stuck, answer(CARDS, RICH), end - 101))).toEqual(['purchase.at_risk']);
+    expect(typesOf(poll(stuck, answer(CARDS, RICH), end - 100))).toEqual([]);
   });
 
   test('one that finds it stuck so late tells both, in order', () => {

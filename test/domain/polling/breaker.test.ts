@@ -69,6 +69,11 @@ describe('failures that come back sooner than good answers', () => {
   });
 });
 
+test('a probe that fails after the site asked for fewer calls is of a site that fails', () => {
+  const probed = probeSent(answered(CLOSED, [trouble('throttled')]));
+  expect(answered(probed, [bad], SECOND)).toMatchObject({ kind: 'open', cause: 'failing', wait: 2 * SECOND });
+});
+
 test('an answer that says what the last one said is a good one', () => {
   expect(answered(CLOSED, [...times(4, bad), { kind: 'same' }, ...times(4, bad)]).kind).toBe('closed');
   answered(CLOSED, [{ kind: 'same' }], 10, { purchase: 9 });

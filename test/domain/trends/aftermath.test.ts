@@ -1,32 +1,18 @@
 /** The bill of incidents: each customer once, sums to the last digit, and a loss that is near the true one of simulated incidents. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createRandom } from '../../../packages/simulator/src/values/random.ts';
-import {
-  type Came,
-  eachCustomer,
-  lossOf,
-  type Member,
-  type MemberOutcome,
-  type SiteCounts,
-  sumOf,
-  usualTimes,
-} from '../../../src/domain/trends/aftermath.ts';
+import { type Came, eachCustomer, lossOf, type SiteCounts, sumOf, usualTimes } from '../../../src/domain/trends/aftermath.ts';
 import { DAY, HOUR } from '../../../src/domain/values/time.ts';
-
-const member = (customer: string, came: number, outcome: MemberOutcome, price: string | null = null): Member => ({
-  ...{ customer, came, outcome, price, currency: price === null ? null : 'SEK' },
-  ...{ site: 'se', state: 6, stuckAt: came + 9, purchaseId: `${customer}-${came}`, reference: null, orderReference: null },
-  ...{ endState: null, endedAt: null, isWatched: outcome === 'open' },
-});
+import { aMember } from './a-member.ts';
 
 test('several purchases of one order are one customer, who has the best of their ends', () => {
   const members = [
-    member('a', 5, 'not_paid'),
-    member('b', 1, 'open'),
-    member('a', 2, 'paid', '10'),
-    member('c', 3, 'not_paid', '1'),
-    member('c', 4, 'not_paid', '2'),
-    member('b', 6, 'not_paid'),
+    aMember('a', 5, 'not_paid'),
+    aMember('b', 1, 'open'),
+    aMember('a', 2, 'paid', '10'),
+    aMember('c', 3, 'not_paid', '1'),
+    aMember('c', 4, 'not_paid', '2'),
+    aMember('b', 6, 'not_paid'),
   ];
   const each = eachCustomer(members).map(({ customer, came, outcome, price }) => [customer, came, outcome, price]);
   expect(each).toEqual([
@@ -34,7 +20,15 @@ test('several purchases of one order are one customer, who has the best of their
     ['a', 2, 'paid', '10'],
     ['c', 3, 'not_paid', '2'],
   ]);
-  expect(eachCustomer([member('a', 1, 'open'), { ...member('a', 2, 'open'), site: 'no' }])).toHaveLength(2);
+  expect(eachCustomer([aMember('a', 1, 'open'), { ...aMember('a', 2, 'open'), site: 'no' }])).toHaveLength(2);
+});
+
+test('the best end is one that was paid, then by another purchase, then one that is open', () => {
+  const best = ['paid', 'paid_by_another', 'open', 'not_paid'] as const;
+  for (const [at, outcome] of best.entries())
+    for (const worse of best.slice(at))
+      for (const pair of [[outcome, worse] as const, [worse, outcome] as const])
+        expect(eachCustomer(pair.map((each, came) => aMember('a', came, each)))).toMatchObject([{ outcome }]);
 });
 
 test('sums keep every digit', () => {
@@ -47,6 +41,7 @@ test('sums keep every digit', () => {
 test('the days before touch neither each other nor the incident', () => {
   const short = usualTimes({ from: 100 * DAY, until: 100 * DAY + 2 * HOUR });
   expect(short[0]).toEqual({ from: 99 * DAY, until: 99 * DAY + 2 * HOUR });
+  expect(short[13]).toEqual({ from: 86 * DAY, until: 86 * DAY + 2 * HOUR });
   expect(short).toHaveLength(14);
   expect(usualTimes({ from: 100 * DAY, until: 101 * DAY + HOUR })[0]).toEqual({ from: 98 * DAY, until: 99 * DAY + HOUR });
 });
@@ -90,6 +85,70 @@ test('nothing is reckoned of too few, of too many to count, or of nobody', () =>
   expect(lossOf([counted({ usual: [{ customers: 29, paid: 20 }] })])).toBeNull();
   expect(lossOf([counted({ isComplete: false })])).toBeNull();
   expect(lossOf([counted({ came: [] })])).toBeNull();
+  expect(lossOf([counted(), counted({ isComplete: false })])).toBeNull();
+  expect(lossOf([counted({}, { customers: 30, paid: 3 })])).not.toBeNull();
+  expect(lossOf([counted({ usual: [{ customers: 30, paid: 20 }] })])).not.toBeNull();
+});
+
+describe('by the formulas', () => {
+  // 149 of 198 make a usual share of 0.75; its days differ 2.0366 times as much as chance makes them. A day without customers is none.
+  const usual = [
+    ...[
+      { customers: 49, paid: 41 },
+      { customers: 49, paid: 33 },
+      { customers: 0, paid: 0 },
+    ],
+    ...[
+      { customers: 50, paid: 41 },
+      { customers: 50, paid: 34 },
+    ],
+  ];
+  const own = { customers: 98, paid: 39, open: 4, priced: 40, sum: 40 * 500, squares: 40 * (500 ** 2 + 10_000) };
+
+  test('the interval holds chance, the error of the usual share, how days differ, and amounts that differ', () => {
+    const loss = lossOf([counted({ usual }, own)])!;
+    expect(loss).toMatchObject({ came: 98, expected: 73.5, paid: 39, open: 4, usual: { customers: 198, paid: 149 } });
+    expect(loss.customers.about).toBeCloseTo(34.5, 9);
+    expect(loss.customers.from).toBeCloseTo(15.839777, 6);
+    expect(loss.customers.to).toBeCloseTo(49.160223, 6);
+    expect(loss.money).toHaveLength(1);
+    expect(loss.money[0]!.about).toBeCloseTo(17_250, 6);
+    expect(loss.money[0]!.from).toBeCloseTo(7_882.44342, 4);
+    expect(loss.money[0]!.to).toBeCloseTo(24_617.55658, 4);
+  });
+
+  test('sites are added up, and their money by currency', () => {
+    const both = lossOf([
+      counted({ usual }, own),
+      counted({ usual, site: 'no' }, { ...own, currency: 'NOK', paid: 0, open: 98 }),
+    ])!;
+    expect(both).toMatchObject({ came: 196, expected: 147, paid: 39, open: 102, usual: { customers: 396, paid: 298 } });
+    expect(both.money).toMatchObject([
+      { currency: 'SEK', about: expect.closeTo(17_250, 6) },
+      { currency: 'NOK', about: expect.closeTo(0.75 * 98 * 500, 6) },
+    ]);
+  });
+});
+
+test('one day alone says nothing of how days differ, and two do', () => {
+  const alone = lossOf([counted({ usual: [{ customers: 164, paid: 143 }] })])!.customers;
+  expect(alone.to - alone.from).toBeLessThan(30);
+  const two = lossOf([
+    counted({
+      usual: [
+        { customers: 164, paid: 164 },
+        { customers: 164, paid: 122 },
+      ],
+    }),
+  ])!.customers;
+  expect(two).toEqual({ about: expect.closeTo(46.7, 0), from: 0, to: 64 });
+});
+
+test('customers without a known amount count, and their money does not', () => {
+  const [row] = counted().came as [Came];
+  const without = lossOf([counted({ came: [row, { ...row, currency: null }, { ...row, currency: 'EUR', priced: 0 }] })])!;
+  expect(without.came).toBe(3 * 136);
+  expect(without.money).toEqual(lossOf([counted()])!.money);
 });
 
 /** One simulated incident: each customer would have paid or not, was hit or not, and tried again or not. */

@@ -1,10 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { changeOf, shareOf } from '../../../src/domain/trends/compare.ts';
+import { addedShares, changeOf, shareOf } from '../../../src/domain/trends/compare.ts';
 import { createRandom } from '../../simulation/world/random.ts';
 
 test('a share of fewer than thirty customers is not given', () => {
   expect(shareOf({ customers: 29, paid: 10 })).toBeNull();
   expect(shareOf({ customers: 30, paid: 15 })).toBe(0.5);
+});
+
+test('shares are added up by their customers', () => {
+  expect(
+    addedShares([
+      { customers: 30, paid: 15 },
+      { customers: 70, paid: 5 },
+    ]),
+  ).toEqual({ customers: 100, paid: 20 });
+  expect(addedShares([])).toEqual({ customers: 0, paid: 0 });
 });
 
 describe('a change', () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { piecesOf, placeIn, quickLocal } from '../../../src/domain/trends/pieces.ts';
+import { periodsOf, TREND_RANGES } from '../../../src/domain/trends/period.ts';
+import { PIECE_LENGTHS, piecesOf, placeIn, quickLocal } from '../../../src/domain/trends/pieces.ts';
 import { DAY, HOUR } from '../../../src/domain/values/time.ts';
 import { zoneOf } from '../../../src/runtime/loops/schedule.ts';
 
@@ -30,4 +31,46 @@ test('each moment is in the piece of its local day', () => {
 test('the local time is as the zone says it, also on the day on which clocks change', () => {
   const local = quickLocal(stockholm);
   for (let moment = period.from; moment < period.to; moment += HOUR) expect(local(moment)).toBe(stockholm.local(moment));
+});
+
+test('a day is counted by hours and a quarter of a year by days; shares are of enough customers', () => {
+  const zone = zoneOf('UTC');
+  const pieces = TREND_RANGES.map((range) => {
+    const { present } = periodsOf(range, period.to, zone);
+    const { counts, shares } = PIECE_LENGTHS[range];
+    return [range, piecesOf(present, counts, zone).length, piecesOf(present, shares, zone).length];
+  });
+  expect(pieces).toEqual([
+    ['24h', 24, 8],
+    ['7d', 168, 7],
+    ['30d', 30, 30],
+    ['90d', 90, 90],
+  ]);
+});
+
+test('the first piece begins and the last one ends with the period, in an hour that clocks show twice and within a piece', () => {
+  const again = { from: Date.UTC(2026, 9, 25, 1), to: Date.UTC(2026, 9, 26, 5) };
+  const pieces = piecesOf(again, DAY, stockholm);
+  expect(pieces.map(({ from, to }) => [from, to])).toEqual([
+    [again.from, again.from + DAY],
+    [again.from + DAY, again.to],
+  ]);
+});
+
+test('a zone is asked twice for a day of UTC, and for each moment of a day on which clocks change', () => {
+  let asked = 0;
+  const local = quickLocal({
+    local: (at) => {
+      asked += 1;
+      return stockholm.local(at);
+    },
+  });
+  const hours = (day: number): number => {
+    asked = 0;
+    for (let hour = 0; hour < 24; hour++) local(day + hour * HOUR);
+    return asked;
+  };
+  expect(hours(Date.UTC(2026, 9, 24))).toBe(2);
+  expect(hours(Date.UTC(2026, 9, 24))).toBe(0);
+  expect(hours(Date.UTC(2026, 9, 25))).toBe(2 + 24);
 });
