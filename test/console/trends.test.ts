@@ -85,7 +85,7 @@ describe.each(['', '?range=24h', '?range=7d&site=no', '?range=30d'])('trends%s',
     const ofSlice = figures.filter(({ address }) => /site=se&.*currency=SEK/.test(address) && !/[?&]wasStuck/.test(address));
     expect(ofSlice).toHaveLength(query === '' ? 2 : 0);
     if (query === '')
-      expect(text).toMatch(/<b>se, last waiting for the card provider, SEK<\/b>: [\d.]+ % paid, [\d.]+ points fewer/);
+      expect(text).toMatch(/<b>se, last waiting for the card provider, SEK<\/b>: [\d.]+ % paid, [\d.]+ percentage points less/);
     expect(figures.length).toBeGreaterThan(query === '?range=30d' ? 15 : 28);
     const apart = new Map(figures.map((figure) => [`${figure.address} ${figure.shown}`, figure]));
     for (const { address, shown } of apart.values()) {

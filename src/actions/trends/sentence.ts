@@ -30,7 +30,7 @@ export function sentenceOf(range: TrendRange, total: Part, ways: readonly WayPar
     .filter((way) => way.change === 'worse' && way.state !== null)
     .sort((a, b) => lost(b) - lost(a))
     .slice(0, MOST_WAYS)
-    .map((way) => `${stateWords(way.state!.value)} (${points(way)} points fewer)`);
+    .map((way) => `${stateWords(way.state!.value)} (${points(way)} percentage points less)`);
   const where = worse.length === 0 ? '' : `; most were lost among customers last ${worse.join(' and ')}`;
   return `${time} ${percent(share)} of ${counted(customers, 'customer')} paid${comparedWords(total, before)}${where}.`;
 }
@@ -38,7 +38,7 @@ export function sentenceOf(range: TrendRange, total: Part, ways: readonly WayPar
 function comparedWords(total: Part, before: string): string {
   if (total.change === 'too_few') return `; in ${before} there were too few to compare with`;
   if (total.change === 'as_before') return `, as in ${before}`;
-  return `, ${points(total)} points ${total.change === 'better' ? 'more' : 'fewer'} than in ${before}`;
+  return `, ${points(total)} percentage points ${total.change === 'better' ? 'more' : 'less'} than in ${before}`;
 }
 
 const lost = ({ customers, share, before }: Part): number => customers * ((before.share ?? 0) - (share ?? 0));

@@ -18,7 +18,7 @@ function waitingItem(node: FlowNode, picture: FlowPicture, listOf: ListOf): Html
   const { flag, moment, state } = node;
   const { watching, stuck, usual, came } = state;
   const mark = flag === null ? 'waiting' : 'stuck';
-  const usually = usual === null ? 'What is usual is not known' : `Usual ${length(usual.usualMs)}`;
+  const usually = usual === null ? 'How long customers usually wait is not known' : `Usual ${length(usual.usualMs)}`;
   const on = waysFrom(node, picture).map(({ edge, to }) => wayText(edge, `${to.words}: ${number(edge.count)}`));
   return html`<li${flag !== null && html` class="is-stuck"`}><span>${icon(mark, mark)} ${listLink(node, listOf)}</span><span class="counts"><b>${number(watching)}</b> ${moment}${stuck !== 0 && html` <b class="stuck">${number(stuck)} stuck</b>`}</span>${watching !== 0 && html`<svg class="go" viewBox="0 0 304 16" aria-hidden="true">${agesLine(state, { x: 0, y: 8, width: 300 })}</svg>`}<span class="go">${flag !== null && html`<span class="${flag.isCritical ? 'critical' : 'warning'}">${flag.text}</span>. `}${[usually, limitText(node)].filter(Boolean).join(', ')}. ${number(came)} came; ${on.length === 0 ? 'none went on' : on.map((text, place) => html`${place === 0 ? '' : ', '}${text}`)}.</span></li>`;
 }

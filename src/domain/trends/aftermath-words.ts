@@ -100,11 +100,13 @@ export function aftermathSentence({ where, place, bill, loss }: Told): string {
   if (loss !== null && isBeyondUsual(loss)) {
     const money = loss.money.map(({ about, currency }) => ({ amount: threeDigits(about), currency }));
     const lost = sumsText(money.filter(({ amount }) => amount !== '0'));
-    const worth = lost === '' ? '' : ` and ${lost}`;
-    return `${where} lost about ${counted(Math.round(loss.customers.about), 'customer')}${worth} ${place}.`;
+    const worth = lost === '' ? '' : `, and with them about ${lost}`;
+    return `${where} lost about ${counted(Math.round(loss.customers.about), 'customer')} ${place}${worth}.`;
   }
   const after = paid + paidByAnother;
-  const facts = `${counted(stuck, 'customer')} got stuck ${place}, and ${after === 0 ? 'none' : after === stuck ? 'all' : grouped(after)} of them paid after all.`;
+  const ofThem = `${after === 0 ? 'none' : after === stuck ? 'all' : grouped(after)} of them paid after all`;
+  const end = stuck > 1 ? ofThem : after === 1 ? 'paid after all' : 'has not paid';
+  const facts = `${counted(stuck, 'customer')} got stuck ${place}, and ${end}.`;
   return loss === null ? `${where}: ${facts}` : `${where} lost no more customers than usual: ${facts}`;
 }
 

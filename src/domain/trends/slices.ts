@@ -57,7 +57,7 @@ export function worseSlices(
         state: way === null ? null : namedState(way),
         currency,
         where,
-        words: `${tenths(of.paid / of.customers)} % paid, ${fewer} points fewer than in ${against}`,
+        words: `${tenths(of.paid / of.customers)} % paid, ${fewer} percentage points less than in ${against}`,
         ...of,
         notPaid,
         open,

@@ -128,7 +128,9 @@ describe('the sentence', () => {
   const usual = aLoss({ customers: { about: 2, from: 0, to: 9 } });
 
   test('names the loss where more were lost than usual', () => {
-    expect(say(ended('paid', 3), aLoss())).toBe('shop-se lost about 47 customers and 30 200 SEK waiting for the card provider.');
+    expect(say(ended('paid', 3), aLoss())).toBe(
+      'shop-se lost about 47 customers waiting for the card provider, and with them about 30 200 SEK.',
+    );
     expect(say(ended('paid', 3), aLoss({ customers: { about: 1.2, from: 0.6, to: 2 }, money: [] }))).toBe(
       'shop-se lost about 1 customer waiting for the card provider.',
     );
@@ -136,10 +138,12 @@ describe('the sentence', () => {
 
   test('names each currency in which something was lost, and no other', () => {
     const money = [...aLoss().money, { currency: 'EUR', about: 0.3, from: 0, to: 90 }];
-    expect(say(ended('paid', 3), aLoss({ money }))).toContain('about 47 customers and 30 200 SEK waiting');
-    expect(say(ended('paid', 3), aLoss({ money: money.slice(1) }))).toContain('about 47 customers waiting');
+    expect(say(ended('paid', 3), aLoss({ money }))).toContain('waiting for the card provider, and with them about 30 200 SEK.');
+    expect(say(ended('paid', 3), aLoss({ money: money.slice(1) }))).toContain(
+      'about 47 customers waiting for the card provider.',
+    );
     expect(say(ended('paid', 3), aLoss({ money: [...money.slice(0, 1), { ...money[1]!, about: 512.7 }] }))).toContain(
-      'about 47 customers and 30 200 SEK and 513 EUR waiting',
+      'waiting for the card provider, and with them about 30 200 SEK and 513 EUR.',
     );
   });
 
@@ -156,6 +160,8 @@ describe('the sentence', () => {
     expect(say([...ended('paid', 1), ...ended('paid_by_another', 1)])).toBe(
       'shop-se: 2 customers got stuck waiting for the card provider, and all of them paid after all.',
     );
+    expect(say(ended('paid', 1))).toBe('shop-se: 1 customer got stuck waiting for the card provider, and paid after all.');
+    expect(say(ended('open', 1))).toBe('shop-se: 1 customer got stuck waiting for the card provider, and has not paid.');
   });
 
   test('says that it is not known who was in it, whatever was reckoned', () => {

@@ -21,7 +21,7 @@ describe('worse slices', () => {
     expect(looked).toBe(5);
     expect(words).toMatch(/^The worst of 5 slices with 30 customers or more/);
     expect(slices[0]).toMatchObject({ customers: 1_000, paid: 696, notPaid: 304, share: 0.696, before: { paid: 800 } });
-    expect(slices[2]!.words).toBe('69.8 % paid, 10.2 points fewer than in the 7 days before');
+    expect(slices[2]!.words).toBe('69.8 % paid, 10.2 percentage points less than in the 7 days before');
     expect(slices[2]!.where).toBe('s4, last waiting for identification');
   });
 

@@ -122,7 +122,7 @@ function lossRow(loss: NonNullable<AftermathBody['loss']>): Html {
     (each) =>
       html`<span class="line">${tied(`about ${roughly(each.about)} ${each.currency}`)}</span><small>${tied(rangeText(each))}</small>`,
   );
-  return html`<tr class="total"><th scope="row">Lost beyond what is usual<small>${usual ? 'no more were lost than usual' : 'expected by the usual share'}</small></th><td class="num" data-l="customers">about ${number(Math.round(customers.about))}<small>${tied(rangeText(customers))}</small></td><td class="num" data-l="money">${sums}</td><td class="pic"></td></tr>`;
+  return html`<tr class="total"><th scope="row">Lost beyond what is usual<small>${usual ? 'no more were lost than usual' : 'some customers leave on any day: those of the usual share are not counted'}</small></th><td class="num" data-l="customers">about ${number(Math.round(customers.about))}<small>${tied(rangeText(customers))}</small></td><td class="num" data-l="money">${sums}</td><td class="pic"></td></tr>`;
 }
 
 const span = (from: string, to: string): string => length(Math.max(Date.parse(to) - Date.parse(from), 0));

@@ -22,7 +22,7 @@ export function waysPanel(shown: ShownTrends, before: string): Html {
     title: 'What became of them',
     note: `by the state in which they waited last, against ${before}`,
     body: html`<table class="cards halves"><thead><tr><th scope="col">Waited last</th><th scope="col" class="num">Customers</th><th scope="col">Paid, paid late, not paid</th><th scope="col" class="num">Paid</th><th scope="col" class="num">Change</th><th scope="col" class="num">Got stuck</th><th scope="col" class="num">Not paid</th></tr></thead><tbody>${ways.map((way) => row(shown, way, most))}${allRow(shown)}</tbody></table>`,
-    foot: html`<div class="legend"><span><i class="k paid"></i>paid</span><span><i class="k late"></i>paid late: after they were stuck</span><span><i class="k lost"></i>not paid</span><span><i class="k open"></i>still open when the daemon stopped polling</span><span><i class="k tick"></i>here “paid” ended in ${before}</span></div><span>“As before”: the change is within what chance does.${by}</span>`,
+    foot: html`<div class="legend"><span><i class="k paid"></i>paid</span><span><i class="k late"></i>paid late: after they were stuck</span><span><i class="k lost"></i>not paid</span><span><i class="k open"></i>still open when the daemon stopped polling</span><span><i class="k tick"></i>share paid in ${before}</span></div><span>“As before”: the change is within what chance does.${by}</span>`,
   });
 }
 

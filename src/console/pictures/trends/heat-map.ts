@@ -61,5 +61,5 @@ function cellOf(cell: HeatCell, before: HeatCell | undefined, after: HeatCell | 
 const STEP_WORDS = ['82 or more', '77 to 82', '72 to 77', '65 to 72', '50 to 65', 'under 50'];
 
 export function heatLegend(hasIncidents: boolean): Html {
-  return html`<div class="legend"><span>Paid, in 100:</span>${STEP_WORDS.map((words, step) => html`<span><i class="k h${String(step)}"></i>${words}</span>`)}<span><i class="k few">·</i>too few to say, under 30</span>${hasIncidents && html`<span><i class="k in"></i>an incident was open</span>`}</div>`;
+  return html`<div class="legend"><span>Paid, of 100 customers:</span>${STEP_WORDS.map((words, step) => html`<span><i class="k h${String(step)}"></i>${words}</span>`)}<span><i class="k few">·</i>too few to say, under 30</span>${hasIncidents && html`<span><i class="k in"></i>an incident was open</span>`}</div>`;
 }
