@@ -73,6 +73,19 @@
       for (const [at, time] of timesOf(row).entries()) time.tabIndex = at === 0 ? 0 : -1;
   };
   oneStop(document);
+  /** Cells of a table of hours are out of the Tab key's way: arrows go from a row's name into its cells, and over cells without a list. */
+  const stepCell = (target, key) => {
+    const [dx, dy] = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[key] ?? [0, 0];
+    const rows = [...target.closest('table').rows].map((row) => [...row.cells]);
+    let y = target.closest('tr').rowIndex;
+    let x = target.closest('th, td').cellIndex;
+    let next = null;
+    do {
+      [x, y] = [x + dx, y + dy];
+      next = rows[y]?.[x];
+    } while (next && !next.querySelector('a'));
+    next?.querySelector('a').focus();
+  };
   document.addEventListener('htmx:before:swap', ({ detail }) => {
     for (const { fragment } of detail.tasks) oneStop(fragment);
   });
@@ -150,6 +163,7 @@
     const isGoing = Date.now() - went < 1_500;
     went = 0;
     if (key.startsWith('Arrow') && target.matches('time.when')) stepTime(target, /Right|Down/.test(key) ? 1 : -1);
+    else if (key.startsWith('Arrow') && target.closest('table.heat')) stepCell(target, key);
     else if (!keysOn.checked) return;
     else if (stepInTime(event)) went = 0;
     else if (isGoing && GO[key]) location.href = base + GO[key];

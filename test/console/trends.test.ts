@@ -1,6 +1,7 @@
 /** Trends as a page: each of its figures leads to a list with that many purchases, as long as all of them are kept. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HOUR } from '../../src/domain/values/time.ts';
+import { openByLink, startBrowser } from '../support/browser.ts';
 import { fetchAsMachine, signedIn } from '../support/machine.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -116,6 +117,35 @@ test('a figure of which a purchase was deleted has no link any more', async () =
   expect(await page('?range=24h')).toMatch(
     /<tr class="all"><th scope="row">All<\/th><td class="num" data-l="customers">\d+<\/td>/,
   );
+});
+
+test('arrow keys go from cell to cell of a table of hours, and over cells without a list', async () => {
+  const browser = await startBrowser();
+  try {
+    const { page: shown, misdeeds } = await openByLink(browser, { origin });
+    await shown.setViewportSize({ width: 1280, height: 900 });
+    await shown.goto('/trends');
+    const at = () =>
+      shown.evaluate(
+        `(({ parentElement, cellIndex }) => [parentElement.rowIndex, cellIndex])(document.activeElement.closest('.heat :is(td, th)'))`,
+      );
+    // The second row has no list at its fourth hour.
+    await shown.evaluate(`document.querySelector('.only-wide .heat').rows[2].cells[4].innerHTML = '<span>·</span>'`);
+    await shown.locator('.only-wide .heat tbody tr:nth-child(2) th a').focus();
+    const after = async (...keys: string[]) => {
+      for (const key of keys) await shown.keyboard.press(key);
+      return at();
+    };
+    expect(await at()).toEqual([2, 0]);
+    expect(await after('ArrowRight', 'ArrowRight', 'ArrowRight', 'ArrowRight')).toEqual([2, 5]);
+    expect(await after('ArrowLeft')).toEqual([2, 3]);
+    expect(await after('ArrowRight', 'ArrowDown', 'ArrowLeft')).toEqual([3, 4]);
+    expect(await after('ArrowUp')).toEqual([1, 4]);
+    expect(await after('ArrowUp')).toEqual([1, 4]);
+    expect(misdeeds.found).toEqual([]);
+  } finally {
+    await browser.close();
+  }
 });
 
 test('marks, incidents and silences stand in the lanes', async () => {

@@ -23,6 +23,7 @@ const GROUPS = {
     x: 'Choose the row',
     n: 'Show the new rows',
     '← →': 'From time to time in a row',
+    '← → ↑ ↓': 'From cell to cell of hours',
   },
   'At a past time': {
     '← →': 'Hour before, after',

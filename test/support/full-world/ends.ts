@@ -1,4 +1,4 @@
-/** Half a year of counted ends at each site, as folding leaves them: each hour of the last fifteen days, and two hours of each day before the sixteenth. */
+/** Half a year of counted ends at each site, as folding leaves them: each hour of the last fifteen days, and two hours of each day before the sixteenth; and a mark. */
 import type { Sql } from '../../../src/postgres/connection/database.ts';
 import { SITES } from './words.ts';
 
@@ -30,6 +30,9 @@ export async function addEnds(sql: Sql): Promise<void> {
     select site, hour, way, bucket, greatest(1, round(sum(customers) * weight)) from purchase_watch_internal.outcome_hours
     cross join (values (19, 0.2), (21, 0.3), (23, 0.25), (26, 0.15), (30, 0.07), (38, 0.03)) b (bucket, weight)
     where way is not null and outcome in ('paid', 'not_paid') group by site, hour, way, bucket, weight`);
+  await sql`
+    insert into purchase_watch_internal.marks (at, text, site)
+    values (now() - interval '30 hours', 'deploy 4.2 of the checkout page, with the new card form', ${SITES[0]})`;
   await sql`
     insert into purchase_watch_internal.delivery_hours (subscriber, hour, delivered, status_class, bucket, attempts)
     select s.id, date_trunc('hour', now()) - n * interval '6 hours', d.delivered, d.status, d.bucket + s.id % 9, d.attempts + n % 40
