@@ -7,18 +7,17 @@ const OF_PACKAGES = '**/node_modules/**';
 /** Tests without database, connections and timers. */
 const PURE = ['test/{config,domain,simulator}/**/*.test.ts'];
 
-/** Tests of minutes, most of which they wait: the longest first. */
+/** Tests of minutes, most of which they wait: the longest first. `hostile-connections` measures, so its neighbours are those that wait most. */
 const LONGEST = [
-  ...['stories/lost-with-the-judge', 'stories/hostile-connections', 'api/property', 'stories/patroni', 'stories/two-primaries'],
   ...[
+    'stories/lost-with-the-judge',
+    'stories/hostile-connections',
+    'stories/patroni',
+    'stories/two-primaries',
     'stories/failover',
-    'console/full-world',
-    'demo/demo',
-    'prometheus/alertmanager',
-    'docs/examples',
-    'demo/terminal/screen',
-    'console/demo',
   ],
+  ...['console/full-world', 'docs/examples', 'console/demo', 'api/property', 'demo/demo', 'prometheus/alertmanager'],
+  'demo/terminal/screen',
 ].map((name) => `test/${name}.long.test.ts`);
 
 /** Begins with the longest, so that none of them is left alone at the end. */

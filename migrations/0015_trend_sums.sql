@@ -84,3 +84,12 @@ end $$;
 comment on function purchase_watch_internal.empty_outcome_sums is 'Trigger: empties the sums when outcome_hours is emptied.';
 create trigger sum_emptied after truncate on purchase_watch_internal.outcome_hours
 for each statement execute function purchase_watch_internal.empty_outcome_sums();
+
+-- The triggers lock outcome_hours, so nothing is counted between them and these.
+insert into purchase_watch_internal.outcome_hour_sums (site, hour, outcome, customers, gone)
+select site, hour, outcome, sum(customers), sum(gone) from purchase_watch_internal.outcome_hours group by 1, 2, 3
+having sum(customers) <> 0 or sum(gone) <> 0;
+insert into purchase_watch_internal.outcome_day_sums (site, day, way, was_stuck, outcome, currency, customers, gone, amount)
+select site, date_bin('1 day', hour, 'epoch'), way, was_stuck, outcome, currency, sum(customers), sum(gone), sum(amount)
+from purchase_watch_internal.outcome_hours group by 1, 2, 3, 4, 5, 6
+having sum(customers) <> 0 or sum(gone) <> 0 or sum(amount) <> 0;

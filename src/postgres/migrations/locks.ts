@@ -19,6 +19,7 @@ export const LOCKS = locksIn(`
 0013_marks.sql
 0014_outcome_lists.sql | create index concurrently | purchase_watch_internal.outcomes | ShareUpdateExclusiveLock | index
 0015_trend_sums.sql | create trigger | purchase_watch_internal.outcome_hours | ShareRowExclusiveLock | none
+0015_trend_sums.sql | insert, update or delete | purchase_watch_internal.outcome_hours | ShareRowExclusiveLock | scan
 0016_aftermath.sql | create table | purchase_watch.purchases | ShareRowExclusiveLock | none
 0016_aftermath.sql | create trigger | purchase_watch_internal.stays | ShareRowExclusiveLock | none
 0017_at_risk.sql | alter table | purchase_watch.purchases | AccessExclusiveLock | none

@@ -21,7 +21,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0012_then.sql': 'ac963953fdef98cc866e4ddc214ba6058c987258acec83d8ee9dea6267aeac6e',
   '0013_marks.sql': '51cd561e20bc05638f0b98ed8fe4295c7c1b1635d655e185ec74c3ed9f820286',
   '0014_outcome_lists.sql': '3dd2abcdf7db56e59008574847b7dee5d3384d9391f25d88d693b501ab4ef945',
-  '0015_trend_sums.sql': '68e5a19e2f51e9d6af7474c4d52f65aad9c24c37ac593cca47805076d270baa4',
+  '0015_trend_sums.sql': '78d1d3c3d23942a688c00ac8c480f40ba571ba6312e242de2e8dc92d1760e58a',
   '0016_aftermath.sql': '4ac6cb7c3f8bc229459d42f23b534e740597e662c66f91ea2bbeec714ae1eff0',
   '0017_at_risk.sql': '17ca2b1c4ff9e692c3bb14c292b6651def8b3ccb74874ffbef73b16ebe780292',
 };

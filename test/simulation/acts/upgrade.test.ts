@@ -30,7 +30,16 @@ test.each(OLDER_SCHEMAS)('the schema of file %i', async (number) => {
   const undone = await testDatabase();
   await undone.sql.unsafe(undoing(number));
   expect(await made(undone.sql)).toEqual(await made(older.sql));
+  // Counts of the older version, which later files add up.
+  if (number >= 10)
+    await undone.sql`
+      insert into purchase_watch_internal.outcome_hours (hour, customers, amount, way, was_stuck, outcome, site, currency)
+      values ('2026-11-20T10:00Z', 3, 30, 6, false, 'paid', 'default', 'SEK'), ('2026-11-20T11:00Z', 2, 20, 6, false, 'paid', 'default', 'SEK')`;
   expect((await migrate(undone.sql, MIGRATIONS)).applied.length).toBeGreaterThan(0);
+  const [sums] = await undone.sql`
+    select (select sum(customers) from purchase_watch_internal.outcome_hours) as counted,
+      (select sum(customers) from purchase_watch_internal.outcome_hour_sums) as hours, (select sum(amount) from purchase_watch_internal.outcome_day_sums) as days`;
+  expect(sums).toEqual(number >= 10 ? { counted: '5', hours: '5', days: '50' } : { counted: null, hours: null, days: null });
   await Promise.all([older.drop(), undone.drop()]);
   rmSync(folder, { recursive: true });
 });
