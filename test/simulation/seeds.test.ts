@@ -1,4 +1,4 @@
-/** A few worlds with every change, and a seed replays to the byte, also after others. CI runs forty other worlds. */
+/** A few worlds with every change, and a seed replays to the byte, also after others. CI runs thirty other worlds. */
 import { expect, test } from 'vitest';
 import { worlds } from './worlds.ts';
 
