@@ -11,6 +11,8 @@ import { MIGRATIONS, type TestDatabase, testDatabase } from '../../support/datab
 const LAST_RELEASE = 9;
 /** Files up to this one make the tables. */
 const FIRST_FILES = 9;
+/** Counts, whose rows grow with the hours and not with the purchases, and for which only upkeep waits. */
+const COUNTS = ['purchase_watch_internal.outcome_hours'];
 /** Each may wait for its lock as long as a try waits. */
 const MOST_BLOCKED = 2;
 
@@ -27,7 +29,7 @@ function objections({ name, text, serves }: ReturnType<typeof parseFile>, locks:
     );
   if (takesAway && serves !== null && serves < LAST_RELEASE)
     found.push(`releases before the last one may use what it drops or renames: let it begin with "-- serves: ${LAST_RELEASE}"`);
-  for (const { statement, table, work } of blocking.filter((each) => each.work !== 'none'))
+  for (const { statement, table, work } of blocking.filter((each) => each.work !== 'none' && !COUNTS.includes(each.table)))
     found.push(
       `${statement} keeps a lock on ${table} while it works on every row (${work}): create an index concurrently in a file of its own; add a constraint not valid, and validate it in the next file; add a column without a volatile default`,
     );
