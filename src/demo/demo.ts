@@ -64,7 +64,7 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
       stage.write(stage.paint('gray', `  Another process listens on port ${API_PORT}, so the console has another port.`));
     stage.write('');
     fact('database', `embedded Postgres in ${typed(home)}, ${isFirst ? 'made just now' : 'kept from last time'}`);
-    if (seeded !== '') fact('history', seeded);
+    fact('history', seeded);
     fact('checkout', `simulated; its controls: ${simulator.url}/control`);
     fact('shop', 'takes webhooks and checks their signatures');
     fact('Slack', 'a stand-in that shows what Slack would show');

@@ -143,14 +143,14 @@ async function startDatabase({ home, isFirst, stage }: Pick<ProductParts, 'home'
   }
 }
 
-/** Writes a past for the pages about the past, on the first start; answers what is said of it: nothing when there is one. */
+/** Writes a past for the pages about the past, on the first start; answers what is said of it. */
 async function seedHistory(
   sql: Sql,
   { settings, stage, isFirst }: { settings: Settings; stage: Stage; isFirst: boolean },
 ): Promise<string> {
   if (isFirst) stage.write(stage.paint('gray', '    writing two weeks of made-up history …'));
   const isWritten = await writeHistory(sql, { sites: settings.sites.map(({ name }) => name), policy: settings.policy });
-  return isWritten ? 'two made-up weeks: see Trends, and its incident' : '';
+  return isWritten ? 'two made-up weeks: see Trends, and its incident' : 'what earlier demos left';
 }
 
 async function startCheckout(): Promise<Simulator> {
