@@ -22,7 +22,7 @@ export function repaired(row: Purchase, history: History, policy: PollPolicy): P
   const since = events.filter(({ sequence }) => sequence > (last?.sequence ?? 0));
   const status = statusOf(row, since, state !== null && policyOf(policy, state).final);
   const stuck = since.findLast(({ type }) => type === 'purchase.stuck');
-  const told = since.findLast(({ type }) => type === 'purchase.at_risk');
+  const atRisk = since.findLast(({ type }) => type === 'purchase.at_risk');
   const isSameStay = state === row.state && stateSince === row.stateSince;
   const after: Purchase = {
     ...row,
@@ -31,7 +31,7 @@ export function repaired(row: Purchase, history: History, policy: PollPolicy): P
     status,
     sequence: events.at(-1)?.sequence ?? 0,
     stuckSince: stuck !== undefined && (status === 'watching' || status === 'unreadable') ? stuck.at : null,
-    atRiskSince: told?.at ?? (isSameStay ? row.atRiskSince : null),
+    atRiskSince: atRisk?.at ?? (isSameStay ? row.atRiskSince : null),
     excused: isSameStay ? row.excused : 0,
     // Where the row says another state, what was seen since is of that state.
     seenAt: stateSince === null ? row.seenAt : Math.max(state === row.state ? (row.seenAt ?? 0) : 0, stateSince),
