@@ -45,20 +45,25 @@ beforeAll(async () => {
     redirect: 'manual',
   });
   cookie = signedIn.headers.get('set-cookie')!.split(';')[0]!;
+  // The first form compiles what reads it.
+  await (await paste(encoded('warm'))).arrayBuffer();
 });
 afterAll(() => t?.stop());
 
-const paste = (lines: string): Promise<Response> =>
+/** Encoded by itself: the turn in which the test does that is none of the daemon's. */
+const encoded = (lines: string): Buffer => Buffer.from(new URLSearchParams({ lines }).toString());
+const paste = (body: Buffer): Promise<Response> =>
   fetch(`${t.app.url()}/purchases/register`, {
     method: 'POST',
-    body: new URLSearchParams({ lines }).toString(),
+    body,
     redirect: 'manual',
     headers: { cookie, origin: t.app.url()!, 'content-type': 'application/x-www-form-urlencoded' },
   });
 
 test.each(PASTED)('%s', { timeout: 120_000 }, async (_, lines) => {
+  const body = encoded(lines);
   const turns = watchTurns();
-  const answer = await paste(lines);
+  const answer = await paste(body);
   await answer.arrayBuffer();
   const longest = await turns.longest();
   expect([200, 400]).toContain(answer.status);
@@ -68,7 +73,7 @@ test.each(PASTED)('%s', { timeout: 120_000 }, async (_, lines) => {
 test('1 MB of few lines is split as the API takes it', async () => {
   const line = (index: number) =>
     `{"purchaseId":"wide-${index}","reference":"ORD-${index}","metadata":{"text":"${'x'.repeat(930)}"}}`;
-  const answer = await paste(Array.from({ length: 980 }, (_, index) => line(index)).join('\n'));
+  const answer = await paste(encoded(Array.from({ length: 980 }, (_, index) => line(index)).join('\n')));
   expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('980 new, 0 known already')]);
 });
 
@@ -81,7 +86,7 @@ test('lines of which a later part cannot be registered: the page says up to whic
     await held.promise;
   });
   await isHeld.promise;
-  const answer = await paste(Array.from({ length: 800 }, (_, index) => `held-${index}`).join('\n'));
+  const answer = await paste(encoded(Array.from({ length: 800 }, (_, index) => `held-${index}`).join('\n')));
   held.resolve();
   await holder;
   expect(answer.status).toBe(503);
