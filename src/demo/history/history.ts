@@ -10,6 +10,7 @@ import { databaseNow } from '../../postgres/reports/overview.ts';
 import { addMark } from '../../postgres/trends/marks.ts';
 import {
   analyzeHistory,
+  countActivity,
   countTransitions,
   type EndedPurchase,
   isUnused,
@@ -43,6 +44,7 @@ export async function writeHistory(
     await syncSites(tx, sites);
     for (let at = 0; at < past.length; at += AT_ONCE) await writeEnded(tx, past.slice(at, at + AT_ONCE), SEEDED_BY);
     await countTransitions(tx);
+    await countActivity(tx);
     const incident = incidentOf(past, story);
     await writeEndedIncident(tx, incident, messagesOf(incident, past));
     await addMark(tx, { at: story.newBankPage, text: 'new page of the banks (seeded)', site: 'demo-fi' });

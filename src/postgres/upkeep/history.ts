@@ -82,6 +82,20 @@ export async function countTransitions(sql: Queries): Promise<void> {
     from purchase_watch_internal.purchase_transitions t join purchase_watch.purchases p on p.id = t.purchase group by 1, 2, 3, 4`;
 }
 
+/** Counts the changes of all purchases by the minute, and their polls as if each purchase had been polled evenly until its end. */
+export async function countActivity(sql: Queries): Promise<void> {
+  await sql`
+    insert into purchase_watch_internal.activity (site, minute, polls, changes)
+    select site, minute, round(sum(polls)), sum(changes) from (
+      select p.site, m.minute, 0 as changes,
+        p.polls * (extract(epoch from least(p.ended_at, m.minute + interval '1 minute') - greatest(p.registered_at, m.minute))
+          / extract(epoch from p.ended_at - p.registered_at)) as polls
+      from purchase_watch.purchases p, generate_series(date_trunc('minute', p.registered_at, 'UTC'), p.ended_at, '1 minute') m (minute)
+      union all
+      select p.site, date_trunc('minute', t.not_after, 'UTC'), 1, 0
+      from purchase_watch_internal.purchase_transitions t join purchase_watch.purchases p on p.id = t.purchase) counted group by site, minute`;
+}
+
 /** How the purchases of a site stood at a moment. */
 export interface NotedMoment extends SnapshotRow {
   readonly at: Instant;
@@ -99,7 +113,7 @@ export async function writeMoments(sql: Queries, moments: readonly NotedMoment[]
 export async function analyzeHistory(sql: Queries): Promise<void> {
   await sql`
     analyze purchase_watch.purchases, purchase_watch_internal.purchase_details, purchase_watch_internal.purchase_transitions,
-      purchase_watch_internal.events, purchase_watch_internal.transition_counts, purchase_watch_internal.snapshots`;
+      purchase_watch_internal.events, purchase_watch_internal.transition_counts, purchase_watch_internal.activity, purchase_watch_internal.snapshots`;
 }
 
 /** An incident of stuck purchases that has ended, and who looked after it. */

@@ -70,6 +70,8 @@ test('Then shows the broken page, with customers stuck there, and calm hours bef
   expect(then.incidents![0]!.told).toMatchObject({ count: 4, waiting: [{ currency: 'SEK' }] });
   expect((await read(brokenFrom - 30 * MINUTE)).incidents).toEqual([]);
   expect(then.hours.every(({ came }) => came !== null)).toBe(true);
+  expect(then.activity.minutes.every(({ polls }) => polls > 0)).toBe(true);
+  expect(then.flow!.states.find(({ stuck }) => stuck > 0)!.usual!.purchases).toBeGreaterThan(1_000);
 });
 
 test('the aftermath says what the incident cost', async () => {
