@@ -1,5 +1,5 @@
 /**
- * Every page of a full and of an empty world at six widths in both themes, and at 320 pixels: nothing scrolls sideways, stands over another or outside
+ * Every page of a full world at six widths, of an empty one at two, in both themes, and at 320 pixels: nothing scrolls sideways, stands over another or outside
  * its box, is cut without a way to read it, or has too little contrast; axe finds nothing. FULL_WORLD_PICTURES=folder
  * writes each page as a picture; FULL_WORLD_ONLY=^/sites looks at addresses that match alone.
  */
@@ -13,13 +13,15 @@ import { ROUTES, startEmptyWorld, startFullWorld, type World } from '../support/
 import { addNews } from '../support/full-world/news.ts';
 
 const WIDTHS = [360, 768, 800, 1024, 1280, 1440];
-/** Dark differs from light by colours alone. */
-const DARK_WIDTHS = [360, 1280];
-/**
- * axe looks at names, roles and order, which change where a layout becomes another one. The further addresses of a route have
- * the templates of its first one.
- */
-const AXE_WIDTHS = { first: [360, 1280], further: [1280] };
+/** Where a layout becomes another one, which changes names, roles and order too: axe looks there. Dark differs from light by colours alone. */
+const LAYOUTS = [360, 1280];
+/** The further addresses of a route have the templates of its first one with other data; the pages of an empty world have no data. */
+const PLANS = {
+  first: { light: WIDTHS, dark: LAYOUTS, axe: LAYOUTS },
+  further: { light: [360, 1024, 1280], dark: [1280], axe: [1280] },
+  empty: { light: LAYOUTS, dark: [1280], axe: [1280] },
+};
+type Plan = (typeof PLANS)[keyof typeof PLANS];
 /** A page at four times its size on a wide screen: nothing scrolls sideways. */
 const NARROWEST = 320;
 /** Pages looked at at a time. */
@@ -65,7 +67,7 @@ describe.each(['full', 'empty'] as const)('the %s world', (name) => {
   test('has room for everything, at every width and in both themes', { timeout: 900_000 }, async () => {
     const world = name === 'full' ? full : empty;
     const left = [...world.addresses.values()]
-      .flatMap((paths) => paths.map((path, at) => ({ path, axeAt: at === 0 ? AXE_WIDTHS.first : AXE_WIDTHS.further })))
+      .flatMap((paths) => paths.map((path, at) => ({ path, plan: planOf(name, at) })))
       .filter(({ path }) => new RegExp(ONLY ?? '').test(path));
     const found: string[] = [];
     const work = async (page: Page): Promise<void> => {
@@ -95,6 +97,12 @@ describe.each(['full', 'empty'] as const)('the %s world', (name) => {
     expect(found).toEqual([]);
   });
 });
+
+function planOf(world: 'full' | 'empty', at: number): Plan {
+  if (PICTURES !== undefined) return { light: WIDTHS, dark: WIDTHS, axe: [] };
+  if (world === 'empty') return PLANS.empty;
+  return at === 0 ? PLANS.first : PLANS.further;
+}
 
 /** What is in the rows that hold still, and where the pointer and the focus are. */
 const ROWS = `(() => {
@@ -175,11 +183,7 @@ test('what needs a person is shown at once, but not while a row of it is pointed
 });
 
 /** Faults of a page, each with the widths and themes at which it is there. */
-async function faultsOf(
-  page: Page,
-  { path, axeAt }: { path: string; axeAt: readonly number[] },
-  world: string,
-): Promise<Map<string, string[]>> {
+async function faultsOf(page: Page, { path, plan }: { path: string; plan: Plan }, world: string): Promise<Map<string, string[]>> {
   const faults = new Map<string, string[]>();
   const add = (fault: string, where: string): void => void faults.set(fault, [...(faults.get(fault) ?? []), where]);
   await page.emulateMedia({ colorScheme: 'light' });
@@ -189,15 +193,14 @@ async function faultsOf(
   await page.setViewportSize({ width: NARROWEST, height: 900 });
   const isWide = await page.locator('html').evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
   if (isWide) add(`scrolls sideways | ${await page.evaluate(TOO_WIDE)}`, String(NARROWEST));
-  const widths = { light: WIDTHS, dark: PICTURES === undefined ? DARK_WIDTHS : WIDTHS };
   for (const theme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme: theme });
-    for (const width of widths[theme]) {
+    for (const width of plan[theme]) {
       const where = `${width}${theme === 'dark' ? ' dark' : ''}`;
       await page.setViewportSize({ width, height: 900 });
       for (const fault of await page.evaluate<string[]>('look()')) add(fault, where);
       if (PICTURES !== undefined) await draw(page, join(PICTURES, `${world}-${pictureName(path)}-${width}-${theme}.png`));
-      if (theme === 'dark' || !axeAt.includes(width)) continue;
+      if (theme === 'dark' || !plan.axe.includes(width)) continue;
       const { violations } = await page.evaluate<AxeResults>(AXE);
       for (const { id, nodes } of violations) add(`axe | ${id} | ${nodes[0]!.html.slice(0, 120)}`, where);
     }
