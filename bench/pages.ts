@@ -1,6 +1,7 @@
 /** How soon the console's pages answer and are painted where much is kept, what browsers load, and what open pages cost. */
 import { brotliCompressSync } from 'node:zlib';
 import { Agent, request } from 'undici';
+import { foldAppended } from '../src/postgres/upkeep/folding.ts';
 import { startBrowser } from '../test/support/browser.ts';
 import { signedIn } from '../test/support/machine.ts';
 import { timesOf, WARMING } from './answer-times.ts';
@@ -9,7 +10,7 @@ import type { Bench } from './bench.ts';
 import type { Lab, Part } from './lab.ts';
 import { median } from './measure.ts';
 import { busyPages, idlePages } from './open-pages.ts';
-import { fillRecent, OPEN_INCIDENT } from './recent.ts';
+import { ENDED_INCIDENT, fillRecent, OPEN_INCIDENT } from './recent.ts';
 import type { Row } from './report.ts';
 
 const FULL: ArchiveSize = { purchases: 1_000_000, events: 5 };
@@ -23,6 +24,12 @@ const PAGES: Readonly<Record<string, (size: ArchiveSize) => string>> = {
   incidents: () => '/incidents',
   'incidents, ended': () => '/incidents?status=ended',
   'an incident': () => `/incidents/${OPEN_INCIDENT}`,
+  'an aftermath': () => `/incidents/${ENDED_INCIDENT}/aftermath`,
+  'trends of 24 hours': () => '/trends?range=24h',
+  'trends of a week': () => '/trends?range=7d',
+  'trends of a month': () => '/trends?range=30d',
+  'trends of three months': () => '/trends?range=90d',
+  'trends of three months, one site': () => '/trends?range=90d&site=default',
   purchases: () => '/purchases',
   'purchases, stuck': () => '/purchases?stuck=true',
   'purchases, one site and state': () => '/purchases?site=no&state=Completed',
@@ -60,6 +67,8 @@ export const pages: Bench = async (lab, options) => {
   const database = await lab.database();
   await fillArchive(database.sql, size, say);
   await fillRecent(database.sql, say);
+  say('counting the ends');
+  while (await foldAppended(database.sql));
   const { daemon } = await lab.daemon(database, { every: null, api: true, env: { CHECKOUT_MAX_RPS: '50' } });
   // The settings do not name it, so the start took it out.
   await database.sql`update purchase_watch_internal.subscribers set configured = true where name = 'archive'`;

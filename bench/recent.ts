@@ -3,6 +3,9 @@ import type { Sql } from '../src/postgres/connection/database.ts';
 import { addSnapshots } from '../test/support/full-world/snapshots.ts';
 
 export const OPEN_INCIDENT = 'inc_bench';
+export const ENDED_INCIDENT = 'inc_default6000';
+/** As long as counts of ends are kept by default. */
+const DAYS_OF_TRENDS = 400;
 
 /** Fills the database, after the archive. */
 export async function fillRecent(sql: Sql, say: (line: string) => void): Promise<void> {
@@ -10,7 +13,22 @@ export async function fillRecent(sql: Sql, say: (line: string) => void): Promise
   await fillCounts(sql);
   await fillLists(sql);
   await fillIncident(sql);
-  for (const table of ['transition_counts', 'snapshots', 'actions', 'incidents', 'silences', 'attempts']) {
+  say(`counts of ends of ${DAYS_OF_TRENDS} days`);
+  await fillTrends(sql);
+  for (const table of [
+    'outcome_hours',
+    'outcome_hour_sums',
+    'outcome_day_sums',
+    'waited_hours',
+    'delivery_hours',
+    'incident_members',
+    'transition_counts',
+    'snapshots',
+    'actions',
+    'incidents',
+    'silences',
+    'attempts',
+  ]) {
     await sql`vacuum (analyze) purchase_watch_internal.${sql(table)}`;
   }
 }
@@ -85,4 +103,32 @@ async function fillIncident(sql: Sql): Promise<void> {
     insert into purchase_watch_internal.incidents (id, kind, site, state, severity, alarm, since, opened_at, alerted_at, alerted_count, alerted_severity, count, peak)
     values (${OPEN_INCIDENT}, 'stuck', 'default', 6, 0, ${JSON.stringify(alarm)}, now() - interval '1 hour', now() - interval '50 minutes',
       now() - interval '49 minutes', 20, 0, 400, 400)`;
+}
+
+/** Each hour's ends by five ways and two methods, how long they waited, the attempts of one subscriber, and a mark a day. */
+async function fillTrends(sql: Sql): Promise<void> {
+  const hours = DAYS_OF_TRENDS * 24;
+  await sql`
+    insert into purchase_watch_internal.outcome_hours (hour, customers, amount, way, was_stuck, outcome, site, method, country, currency)
+    select date_bin('1 hour', now(), 'epoch') - n * interval '1 hour', customers + n % 7, (customers + n % 7) * 249.5, way, was_stuck, outcome, s.name, method, 'SE', 'SEK'
+    from generate_series(1, ${hours}::integer) n cross join purchase_watch_internal.sites s cross join unnest(array[4, 6, 7, 9, 12]) way
+    cross join unnest(array['1', '5']) method
+    cross join (values ('paid', false, 40), ('not_paid', false, 5), ('not_paid', true, 1)) o (outcome, was_stuck, customers)`;
+  await sql`
+    insert into purchase_watch_internal.waited_hours (site, hour, way, bucket, customers)
+    select s.name, date_bin('1 hour', now(), 'epoch') - n * interval '1 hour', way, bucket, 10
+    from generate_series(1, ${hours}::integer) n cross join purchase_watch_internal.sites s cross join unnest(array[4, 6, 7, 9, 12]) way
+    cross join unnest(array[16, 20, 22, 25, 28, 34]) bucket`;
+  await sql`
+    insert into purchase_watch_internal.delivery_hours (subscriber, hour, delivered, status_class, bucket, attempts)
+    select s.id, date_bin('1 hour', now(), 'epoch') - n * interval '1 hour', d.delivered, d.status, d.bucket, d.attempts
+    from purchase_watch_internal.subscribers s cross join generate_series(1, ${hours}::integer) n
+    cross join (values (true, 2, 14, 900), (true, 2, 18, 300), (false, 5, 30, 3)) d (delivered, status, bucket, attempts)`;
+  await sql`
+    insert into purchase_watch_internal.marks (at, text, site)
+    select now() - n * interval '1 day', 'deploy ' || n, null from generate_series(1, ${DAYS_OF_TRENDS}::integer) n`;
+  await sql`
+    insert into purchase_watch_internal.incident_members (incident, purchase, customer, site, state, came, stuck_at)
+    select ${ENDED_INCIDENT}, id, id, site, 6, registered_at, registered_at + interval '16 minutes'
+    from purchase_watch.purchases where purchase_id like 'customer-%' and site = 'default'`;
 }
