@@ -17,7 +17,12 @@ const LONGEST = [
     'stories/failover',
   ],
   ...['console/full-world', 'docs/examples', 'console/demo', 'api/property', 'demo/demo', 'prometheus/alertmanager'],
-  'demo/terminal/screen',
+].map((name) => `test/${name}.long.test.ts`);
+
+/** Long tests of what a change of the daemon seldom touches, or of more than a CI has time for: by hand, and before a release. */
+const RELEASE = [
+  ...['simulator/invented-namespaces', 'api/reference/linters', 'docs/book-pages', 'postgres/logical-copy'],
+  ...['demo/terminal/screen', 'stories/bulk-and-live', 'api/incidents/rehearsals'],
 ].map((name) => `test/${name}.long.test.ts`);
 
 /** Begins with the longest, so that none of them is left alone at the end. */
@@ -52,7 +57,8 @@ export default defineConfig({
         test: { name: 'stories', include: ['test/**/*.test.ts'], exclude: [LONG, OF_PACKAGES, ...PURE], isolate: false },
       },
       // What kills processes and waits for them, waits in real seconds, goes through thousands of cases, or through every form of the console.
-      { extends: true, test: { name: 'long', include: [LONG] } },
+      { extends: true, test: { name: 'long', include: [LONG], exclude: [...RELEASE, OF_PACKAGES] } },
+      { extends: true, test: { name: 'long-release', include: RELEASE } },
     ],
   },
 });

@@ -12,6 +12,7 @@ import type { OverviewBody } from '../../src/api/overview/overview.ts';
 import { stateWords } from '../../src/domain/purchases/states.ts';
 import { machineKey } from '../../src/runtime/secrets/kept-key.ts';
 import { openPage, startBrowser } from '../support/browser.ts';
+import { quickStart } from '../support/daemon.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/purchase-watch.mjs', import.meta.url));
 const DATA_DIR = mkdtempSync(join(tmpdir(), 'purchase-watch-demo-console-'));
@@ -30,7 +31,7 @@ let control: string;
 
 beforeAll(async () => {
   browser = await startBrowser();
-  demo = spawn(process.execPath, [BIN, 'demo'], { env: { DATA_DIR }, stdio: ['ignore', 'pipe', 'inherit'] });
+  demo = spawn(process.execPath, [BIN, 'demo'], { env: { DATA_DIR, ...quickStart() }, stdio: ['ignore', 'pipe', 'inherit'] });
   demo.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
     text += chunk;
   });
@@ -241,7 +242,10 @@ test('the receiver is dead for a while: it catches up in order and without a gap
     .getByText(/^[0-9\s]+events, 0 gaps, looked at/)
     .waitFor(WITHIN);
   expect(await inOrder()).toEqual([]);
-  const audit = spawn(process.execPath, [BIN, 'audit'], { env: { DATA_DIR: join(DATA_DIR, 'demo') }, stdio: 'inherit' });
+  const audit = spawn(process.execPath, [BIN, 'audit'], {
+    env: { DATA_DIR: join(DATA_DIR, 'demo'), ...quickStart() },
+    stdio: 'inherit',
+  });
   expect(await once(audit, 'exit')).toEqual([0, null]);
   expect(misdeeds.found).toEqual([]);
   await context.close();

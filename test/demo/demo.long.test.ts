@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connection/database.ts';
 import { startEmbedded } from '../../src/postgres/embedded/embedded.ts';
+import { quickStart } from '../support/daemon.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/purchase-watch.mjs', import.meta.url));
 
@@ -40,7 +41,10 @@ test('the demo lets a customer be late, breaks and mends a page, and everybody h
   const home = join(DATA_DIR, 'demo');
   // When the tests run as root, the server's user must be able to enter.
   chmodSync(DATA_DIR, 0o755);
-  const child = spawn(process.execPath, [BIN, 'demo', '--once'], { env: { DATA_DIR }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [BIN, 'demo', '--once'], {
+    env: { DATA_DIR, ...quickStart() },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let text = '';
   let complaints = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));

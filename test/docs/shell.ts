@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { quickStart } from '../support/daemon.ts';
 import { ROOT } from './examples.ts';
 
 export interface Shell {
@@ -60,6 +61,7 @@ export function createShell(folder: string, env: Readonly<Record<string, string>
   }
   writeFileSync(join(folder, 'pids'), '');
   const all = {
+    ...quickStart(),
     ...env,
     PATH: `${bin}:${process.env.PATH}`,
     HOME: work,

@@ -5,7 +5,7 @@ import { createServer, connect as dial, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { connect } from '../../src/postgres/connection/database.ts';
-import { startDaemon } from '../support/daemon.ts';
+import { quickStart, startDaemon } from '../support/daemon.ts';
 import { testDatabase } from '../support/database.ts';
 import { MACHINE_DIR } from '../support/machine.ts';
 import { openTerminal } from '../support/terminal.ts';
@@ -156,7 +156,9 @@ const canUnshare = spawnSync(UNSHARE_PROGRAM, [...UNSHARE, 'true'], { stdio: 'ig
 
 /** Starts a command as process 1 of a namespace. `signal` goes to it, as from `docker stop`. */
 function processOne(args: readonly string[], env: NodeJS.ProcessEnv) {
-  const child = spawn(UNSHARE_PROGRAM, [...UNSHARE, process.execPath, BIN, ...args], { env: { PATH: process.env.PATH, ...env } });
+  const child = spawn(UNSHARE_PROGRAM, [...UNSHARE, process.execPath, BIN, ...args], {
+    env: { PATH: process.env.PATH, ...quickStart(), ...env },
+  });
   const ended = once(child, 'exit');
   cleanUp.push(async () => {
     if (child.exitCode === null && child.signalCode === null) signal('SIGKILL');

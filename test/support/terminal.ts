@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import type { Terminal } from '@xterm/headless';
 import xterm from '@xterm/headless';
+import { quickStart } from './daemon.ts';
 
 export interface TestTerminal {
   readonly emulator: Terminal;
@@ -48,7 +49,7 @@ export function openTerminal(
     return Array.from({ length: emulator.rows }, (_, at) => active.getLine(active.viewportY + at)!.translateToString(true));
   };
   const process = spawn('python3', [PTY, String(columns), String(rows), ...program], {
-    env: { PATH: globalThis.process.env.PATH, TERM: 'xterm-256color', ...env },
+    env: { PATH: globalThis.process.env.PATH, TERM: 'xterm-256color', ...quickStart(), ...env },
     ...(cwd !== undefined && { cwd }),
     stdio: ['pipe', 'pipe', 'inherit', 'pipe'],
   });

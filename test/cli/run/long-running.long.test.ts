@@ -12,6 +12,7 @@ import { addSubscriber } from '../../../src/actions/subscribers/subscribers.ts';
 import { freePort } from '../../../src/demo/cast/free-port.ts';
 import { machineKey } from '../../../src/runtime/secrets/kept-key.ts';
 import { createSecrets } from '../../../src/runtime/secrets/secrets.ts';
+import { quickStart } from '../../support/daemon.ts';
 import { testDatabase } from '../../support/database.ts';
 import { runCommand } from '../run.ts';
 
@@ -19,7 +20,7 @@ const BIN = fileURLToPath(new URL('../../../bin/purchase-watch.mjs', import.meta
 
 /** Starts a command; `until` resolves with everything it wrote once that matches, and rejects when it ends before. */
 function started(argv: readonly string[], env: NodeJS.ProcessEnv = {}) {
-  const child = spawn(process.execPath, [BIN, ...argv], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [BIN, ...argv], { env: { ...quickStart(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(child, 'close');
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
