@@ -56,16 +56,16 @@ const page = async (query = ''): Promise<string> =>
 
 const LINK =
   /<a(?: tabindex="-1")? href="(\/purchases\?[^"]*endedFrom[^"]*)"(?: title="([^"]*)")?>([^<]+)(?:<span class="vh">[^<]*<\/span>)?<\/a>/g;
-/** Of the cells of a table each so-manieth is followed. */
+/** Of the cells of a table each so-manieth is followed; of weekdays all. */
 const CELLS = 7;
 
 /** Links to lists with their figures: a count, or the sum of an amount. */
-function figuresOf(text: string): { address: string; shown: string }[] {
+function figuresOf(text: string, every = CELLS): { address: string; shown: string }[] {
   let cells = 0;
   return [...text.matchAll(LINK)].flatMap(([, address, title, shown]) => {
     // A cell shows a share; its title says of how many.
     const figure = title === undefined ? shown! : (/ of ([\d ]+) paid/.exec(title)?.[1] ?? '');
-    if (title !== undefined && cells++ % CELLS !== 0) return [];
+    if (title !== undefined && cells++ % every !== 0) return [];
     const isFigure = /^[\d ]+(\.\d\d [A-Z]{3})?$/.test(figure);
     return isFigure ? [{ address: address!, shown: figure.replaceAll(/(?<=\d) (?=\d)/g, '') }] : [];
   });
@@ -78,16 +78,23 @@ async function listed(address: string): Promise<{ count: number; sum: number }> 
   return { count: lines.length, sum: lines.length * 10.5 };
 }
 
-describe.each(['', '?range=24h', '?range=7d&site=no', '?range=30d'])('trends%s', (query) => {
+describe.each(['', '?range=24h', '?range=7d&site=no', '?range=30d', '?range=90d'])('trends%s', (query) => {
   test('each figure leads to a list with that many purchases', { timeout: 120_000 }, async () => {
     const text = await page(query);
-    const figures = figuresOf(text);
+    const ofWeekdays = /range=[39]0d/.test(query);
+    const figures = figuresOf(text, ofWeekdays ? 1 : CELLS);
     // The one worse slice, of one currency: two figures of it are followed below.
     const ofSlice = figures.filter(({ address }) => /site=se&.*currency=SEK/.test(address) && !/[?&]wasStuck/.test(address));
     expect(ofSlice).toHaveLength(query === '' ? 2 : 0);
     if (query === '')
       expect(text).toMatch(/<b>se, last waiting for the card provider, SEK<\/b>: [\d.]+ % paid, [\d.]+ percentage points less/);
-    expect(figures.length).toBeGreaterThan(query === '?range=30d' ? 15 : 28);
+    expect(figures.length).toBeGreaterThan(28);
+    if (ofWeekdays) {
+      // Cells of one hour and of three, and the heads of the rows, from which keys go to the cells.
+      expect(figures.filter(({ address }) => /&endedHours=\d+&/.test(address)).length).toBeGreaterThan(150);
+      expect(figures.filter(({ address }) => /&endedHours=\d+-\d+&/.test(address)).length).toBe(7 * 8);
+      expect(text.match(/<th scope="row"><a href="[^"]*endedWeekday=\d&zone=Europe%2FStockholm/g)).toHaveLength(14);
+    }
     const apart = new Map(figures.map((figure) => [`${figure.address} ${figure.shown}`, figure]));
     for (const { address, shown } of apart.values()) {
       const { count, sum } = await listed(address);
@@ -105,6 +112,27 @@ test('the page of a list says what it is of', async () => {
     /^Purchases at se, not paid, stuck before they ended, last waiting for the card provider, ended since \S+ 00:00 and before \S+ 00:00\.$/,
   );
   expect(text).toContain('The newest first.');
+});
+
+test.each([
+  ['endedWeekday=1&endedHours=12-14&zone=Europe/Stockholm', 'on Mondays between 12 and 15 h'],
+  ['endedWeekday=7&zone=Asia/Kolkata', 'on Sundays (Asia/Kolkata)'],
+  ['endedHours=23', 'between 23 and 24 h (UTC)'],
+])('the page of a list of %s says so', async (query, words) => {
+  const address = `/purchases?endedFrom=2026-09-19T22:00Z&endedTo=2026-11-26T23:00Z&end=paid&${query}`;
+  const text = (await (await fetch(origin + address, { headers })).text()).replaceAll('\u00a0', ' ');
+  const [, heading = ''] = /<h1[^>]*>([^<]*)/.exec(text) ?? [];
+  expect(heading).toMatch(/^Purchases, paid, ended .* since \S+ 00:00 and before \S+ 00:00\.$/);
+  expect(heading).toContain(`, ended ${words} since `);
+  // The filter stays when the form is sent again.
+  for (const [name, value] of new URLSearchParams(query))
+    expect(text).toContain(`<input type="hidden" name="${name}" value="${value}">`);
+});
+
+test('a weekday without a time to look in is refused with what to do', async () => {
+  const answer = await fetch(`${origin}/purchases?endedWeekday=1`, { headers });
+  expect(answer.status).toBe(400);
+  expect(await answer.text()).toContain('endedFrom: is missing: endedWeekday and endedHours need a time to look in');
 });
 
 test('a figure of which a purchase was deleted has no link any more', async () => {
@@ -142,6 +170,13 @@ test('arrow keys go from cell to cell of a table of hours, and over cells withou
     expect(await after('ArrowRight', 'ArrowDown', 'ArrowLeft')).toEqual([3, 4]);
     expect(await after('ArrowUp')).toEqual([1, 4]);
     expect(await after('ArrowUp')).toEqual([1, 4]);
+    // Of weekdays, too, and to the list of a cell.
+    await shown.goto('/trends?range=90d');
+    await shown.locator('.only-wide .heat tbody th a').first().focus();
+    const [row] = (await at()) as [number, number];
+    expect(await after('ArrowRight')).toEqual([row, 1]);
+    await shown.keyboard.press('Enter');
+    await shown.waitForURL(new RegExp(`endedWeekday=${row}&.*endedHours=0&`));
     expect(misdeeds.found).toEqual([]);
   } finally {
     await browser.close();

@@ -1,13 +1,15 @@
 /** Lists of purchases as API, commands and pages ask for them: what a filter may say, where a page goes on, and the list as CSV. */
 import { OUTCOMES, outcomeOf } from '../../domain/purchases/outcome.ts';
 import { stateName } from '../../domain/purchases/states.ts';
+import { hoursIn, quickLocal } from '../../domain/trends/pieces.ts';
 import { isDecimal, type JsonValue, parseExact } from '../../domain/values/exact-json.ts';
-import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
+import { DAY, type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { listPurchases, ordersOf, SORTS, type Sort } from '../../postgres/purchases/list.ts';
 import type { PurchaseFilter } from '../../postgres/purchases/list-filter.ts';
 import type { Order, Position } from '../../postgres/purchases/list-sources.ts';
 import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
+import { zoneOf } from '../../runtime/loops/schedule.ts';
 import { csvLine } from '../csv.ts';
 import type { Checked } from '../subscribers/rules.ts';
 
@@ -18,11 +20,65 @@ export function readAmount(text: string): Checked<string> {
   return /^\d{1,15}(\.\d{1,6})?$/.test(text) ? { is: text } : { problem: 'must be an amount such as 249.50, without a currency' };
 }
 
-/** The field of a list's query that does not fit the others, with the reason; null when all fit. */
-export function listProblem(
+/** Hours of the day: the first and the last, both from 0 to 23. */
+interface DayHours {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Reads an hour of the day such as `14`, or several such as `12-14`. */
+export function readHours(text: string): Checked<DayHours> {
+  const [, first = '', last = first] = /^(\d|1\d|2[0-3])(?:-(\d|1\d|2[0-3]))?$/.exec(text) ?? [];
+  if (first !== '' && Number(first) <= Number(last)) return { is: { first: Number(first), last: Number(last) } };
+  return { problem: 'must be an hour of the day from 0 to 23 such as 14, or the first and the last of several such as 12-14' };
+}
+
+/** The hours of the week that a list asks for by the clocks of a zone; each undefined: all weekdays, all hours, UTC. */
+interface EndedByClock {
+  /** 1: Monday. */
+  readonly endedWeekday?: number | undefined;
+  readonly endedHours?: DayHours | undefined;
+  /** An IANA name. */
+  readonly zone?: string | undefined;
+}
+
+/** The hours of the week are looked for in a time of at most so many days: the longest trends have 90. */
+const MOST_DAYS = 92;
+
+type ListProblem = {
+  readonly field: 'currency' | 'from' | 'endedFrom' | 'zone';
+  readonly detail: string;
+};
+
+/** The filter, with the hours of UTC that it asks for by clocks; or the field that does not fit the others, with the reason. */
+export function checkedFilter(
   filter: PurchaseFilter,
-  sort: Sort,
-): { readonly field: 'currency' | 'from' | 'endedFrom'; readonly detail: string } | null {
+  { sort, clock, now }: { sort: Sort; clock: EndedByClock; now: Instant },
+): { readonly is: PurchaseFilter } | ListProblem {
+  const problem = listProblem(filter, sort);
+  if (problem !== null) return problem;
+  const { endedWeekday, endedHours, zone } = clock;
+  if (endedWeekday === undefined && endedHours === undefined) {
+    if (zone === undefined) return { is: filter };
+    return { field: 'zone', detail: 'says nothing without endedWeekday or endedHours; give one of them, too, or leave it out' };
+  }
+  const { endedFrom, endedTo = now } = filter;
+  if (endedFrom === undefined)
+    return { field: 'endedFrom', detail: 'is missing: endedWeekday and endedHours need a time to look in; give one such as 90d' };
+  if (endedTo - endedFrom > MOST_DAYS * DAY) {
+    const detail = `${isoTime(endedFrom)} lies more than ${MOST_DAYS} days before endedTo, ${isoTime(endedTo)}; with endedWeekday or endedHours give a shorter time`;
+    return { field: 'endedFrom', detail };
+  }
+  const { first, last } = endedHours ?? { first: 0, last: 23 };
+  const hours = hoursIn(
+    { from: endedFrom, to: endedTo },
+    quickLocal(zoneOf(zone ?? 'UTC')),
+    ({ weekday, hour }) => (endedWeekday ?? weekday) === weekday && hour >= first && hour <= last,
+  );
+  return { is: { ...filter, endedHours: hours } };
+}
+
+function listProblem(filter: PurchaseFilter, sort: Sort): ListProblem | null {
   const isByAmount = sort === 'largest' || sort === 'smallest' || filter.least !== undefined || filter.most !== undefined;
   if (isByAmount && filter.currency === undefined)
     return { field: 'currency', detail: 'is missing: amounts of several currencies cannot be compared; give one such as SEK' };

@@ -4,8 +4,8 @@ import { type NamedState, namedState } from '../../domain/purchases/states.ts';
 import { boundsOf } from '../../domain/stays/dwell.ts';
 import { addedShares, shareOf } from '../../domain/trends/compare.ts';
 import type { Period, TrendRange } from '../../domain/trends/period.ts';
-import { PIECE_LENGTHS, piecesOf, placeIn, type ZoneTime } from '../../domain/trends/pieces.ts';
-import { DAY, HOUR, type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
+import { PIECE_LENGTHS, piecesOf, placeIn, weekHourOf, type ZoneTime } from '../../domain/trends/pieces.ts';
+import { type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { EndedInHour } from '../../postgres/trends/read.ts';
 
 /** The periods that are compared, and how the zone shows them. */
@@ -33,9 +33,9 @@ export function cellsOf(hours: readonly (EndedInHour & { readonly way?: number |
     const none = { day: null, weekday: null, state: null };
     if (range === '24h') return { ...none, state: way === null ? null : namedState(way) };
     if (range === '7d') return { ...none, day: dateOf(at) };
-    return { ...none, weekday: ((new Date(at).getUTCDay() + 6) % 7) + 1 };
+    return { ...none, weekday: weekHourOf(at).weekday };
   };
-  const hourOf = (hour: Instant): number => Math.floor((((local(hour) % DAY) + DAY) % DAY) / HOUR);
+  const hourOf = (hour: Instant): number => weekHourOf(local(hour)).hour;
   const keyOf = ({ hour, way = null }: (typeof hours)[number]): string => {
     const { day, weekday, state } = rowOf(hour, way);
     return [day, weekday, state?.value, hourOf(hour)].join();

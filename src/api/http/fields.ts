@@ -10,6 +10,7 @@ import { idProblem, newIdProblem } from '../../domain/purchases/purchase-id.ts';
 import { formatDuration, parseDuration } from '../../domain/values/duration.ts';
 import type { JsonObject } from '../../domain/values/exact-json.ts';
 import { LONGEST_TEXT, lineProblem } from '../../domain/values/one-line.ts';
+import { isZone } from '../../runtime/loops/schedule.ts';
 import type { IssueNote } from './invalid.ts';
 
 const MOST_SITES_NAMED = 10;
@@ -158,6 +159,13 @@ export const statusParameter = wordParameter(PURCHASE_STATUSES, 'status');
 export const stuckParameter = parameter((value) =>
   value === 'true' || value === 'false' ? { is: value === 'true' } : { problem: 'must be true or false' },
 ).openapi({ type: 'string', enum: ['true', 'false'], description: 'Whether it is stuck now.' });
+
+/** A zone, by whose clocks days begin and hours are counted. */
+export const zoneParameter = parameter<string>((value) =>
+  isZone(value)
+    ? { is: value }
+    : { problem: `must be the IANA name of a zone such as Europe/Stockholm, and not ${JSON.stringify(value)}` },
+);
 
 /** A length of time such as `5s`. */
 export function durationParameter(most: number) {

@@ -4,14 +4,15 @@ import { z } from '@hono/zod-openapi';
 import { readClock, type Sql } from '../../actions/database.ts';
 import { purchaseText } from '../../actions/purchases/body.ts';
 import {
+  checkedFilter,
   cursorAt,
-  listProblem,
   listPurchases,
   OUTCOMES,
   type PurchaseFilter,
   purchasesAsCsv,
   readAmount,
   readCursor,
+  readHours,
   SORTS,
   type Sort,
 } from '../../actions/purchases/list.ts';
@@ -30,6 +31,7 @@ import {
   statusParameter,
   stuckParameter,
   wordParameter,
+  zoneParameter,
 } from '../http/fields.ts';
 import { DEFAULT_LIMIT, pageAnswer, pageParameters } from '../http/page.ts';
 import { fieldProblem } from '../http/problems.ts';
@@ -65,7 +67,7 @@ async function* encoded(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array
 
 /** The list that a query asks for. Throws Problem for a site that is not there, and for parts that do not go together. */
 export async function wantedList(sql: Sql, query: ListQuery): Promise<{ filter: PurchaseFilter; sort: Sort }> {
-  const { q, from, to, endedFrom, endedTo, sort = 'newest', ...rest } = query;
+  const { q, from, to, endedFrom, endedTo, endedWeekday, endedHours, zone, sort = 'newest', ...rest } = query;
   if (rest.site !== undefined) await requireSite(sql, rest.site);
   const isTimed = [from, to, endedFrom, endedTo].some((moment) => moment !== undefined);
   const { now } = isTimed ? await readClock(sql) : { now: 0 };
@@ -77,9 +79,9 @@ export async function wantedList(sql: Sql, query: ListQuery): Promise<{ filter: 
     endedFrom: endedFrom?.(now),
     endedTo: endedTo?.(now),
   };
-  const problem = listProblem(filter, sort);
-  if (problem !== null) throw fieldProblem(problem.field, problem.detail);
-  return { filter, sort };
+  const checked = checkedFilter(filter, { sort, clock: { endedWeekday, endedHours, zone }, now });
+  if ('field' in checked) throw fieldProblem(checked.field, checked.detail);
+  return { filter: checked.is, sort };
 }
 
 const amountParameter = (which: string) =>
@@ -111,6 +113,33 @@ export const listParameters = {
   to: momentParameter.describe('Registered before.').optional(),
   endedFrom: momentParameter.describe('Ended in an hour that began then or later, as `GET /v1/trends` counts it.').optional(),
   endedTo: momentParameter.describe('Ended in an hour that began before.').optional(),
+  endedWeekday: parameter((value) =>
+    /^[1-7]$/.test(value)
+      ? { is: Number(value) }
+      : { problem: `must be a weekday from 1 (Monday) to 7 (Sunday), and not ${JSON.stringify(value)}` },
+  )
+    .openapi({
+      type: 'string',
+      enum: ['1', '2', '3', '4', '5', '6', '7'],
+      description: 'Ended on this weekday; 1: Monday. Give `endedFrom`, too, of at most 92 days.',
+    })
+    .optional(),
+  endedHours: parameter(readHours)
+    .openapi({
+      type: 'string',
+      example: '12-14',
+      description:
+        'Ended in this hour of the day, or in one of these, the last included. Give `endedFrom`, too, of at most 92 days.',
+    })
+    .optional(),
+  zone: zoneParameter
+    .openapi({
+      type: 'string',
+      example: 'Europe/Stockholm',
+      description:
+        'The zone whose clocks `endedWeekday` and `endedHours` go by; UTC, when left out. An hour is one of UTC, as counts are, and has the weekday and hour of its beginning.',
+    })
+    .optional(),
   end: wordParameter(Object.keys(LISTED_ENDS) as ListedEnd[], 'end')
     .describe(
       'How it is counted among those that ended. `customer`: as a customer: paid, not paid or open. `counted`: `customer` and `paid_by_another`.',

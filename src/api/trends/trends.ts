@@ -5,17 +5,16 @@ import { INCIDENT_KINDS } from '../../actions/incidents/rules.ts';
 import { readTrends } from '../../actions/trends/trends.ts';
 import { TREND_RANGES } from '../../domain/trends/period.ts';
 import { type Decimal, isDecimal } from '../../domain/values/exact-json.ts';
-import { isZone } from '../../runtime/loops/schedule.ts';
 import {
   intOrNull,
   listOf,
   named,
   numberOrNull,
   orNull,
-  parameter,
   siteParameter,
   textOrNull,
   wordParameter,
+  zoneParameter,
 } from '../http/fields.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
@@ -29,12 +28,6 @@ export function mountTrends(app: Api, { sql, limits }: ApiDeps): void {
     return c.json(await readTrends(sql, { range, zone, site, limits }), 200);
   });
 }
-
-const zoneParameter = parameter<string>((value) =>
-  isZone(value)
-    ? { is: value }
-    : { problem: `must be the IANA name of a zone such as Europe/Stockholm, and not ${JSON.stringify(value)}` },
-);
 
 const changeSchema = z
   .enum(['too_few', 'as_before', 'better', 'worse'])

@@ -69,6 +69,9 @@ export function dayName(at: Instant): string {
   return current().name.format(at).replace(',', '');
 }
 
+/** The weekdays of many weeks, Monday first. */
+export const WEEKDAYS = ['Mondays', 'Tuesdays', 'Wednesdays', 'Thursdays', 'Fridays', 'Saturdays', 'Sundays'] as const;
+
 /** `14:27:18`, in the page's zone. */
 export function clockTime(at: Instant): string {
   return current().clock.format(at);

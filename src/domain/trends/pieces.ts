@@ -37,6 +37,31 @@ export function placeIn(period: Period, length: Milliseconds, local: (at: Instan
   return (at) => Math.floor((local(at) - begin) / length);
 }
 
+/** An hour of the week by local clocks. */
+export interface WeekHour {
+  /** 1: Monday. */
+  readonly weekday: number;
+  /** Of the day, from 0 to 23. */
+  readonly hour: number;
+}
+
+/** The hour of the week that a local time, given as one of UTC, is in. */
+export const weekHourOf = (local: Milliseconds): WeekHour => ({
+  weekday: ((new Date(local).getUTCDay() + 6) % 7) + 1,
+  hour: new Date(local).getUTCHours(),
+});
+
+/** The hours of UTC that begin in a period and in one of these hours of the week, as `local` shows their beginnings. */
+export function hoursIn(
+  { from, to }: Period,
+  local: (at: Instant) => Milliseconds,
+  isWanted: (hour: WeekHour) => boolean,
+): Instant[] {
+  const first = Math.ceil(from / HOUR) * HOUR;
+  const hours = Array.from({ length: Math.max(0, Math.ceil((to - first) / HOUR)) }, (_, at) => first + at * HOUR);
+  return hours.filter((hour) => isWanted(weekHourOf(local(hour))));
+}
+
 /** The pieces of a period. A piece on whose day clocks change is an hour longer or shorter. */
 export function piecesOf(period: Period, length: Milliseconds, zone: ZoneTime): Period[] {
   const begin = zone.local(period.from);

@@ -1,7 +1,7 @@
 /** The filter of a list of purchases, as conditions of SQL on a purchase `p` and on a group of the counters. */
 import { PAID_STATES, type PurchaseOutcome } from '../../domain/purchases/outcome.ts';
 import { LISTED_ENDS, type ListedEnd } from '../../domain/trends/ends.ts';
-import type { Instant } from '../../domain/values/time.ts';
+import { type Instant, isoTime } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { beginsAs, ORDER } from './search-key.ts';
 
@@ -26,6 +26,8 @@ export interface PurchaseFilter {
   /** Counted in an hour since, and before: see outcome_hours. */
   readonly endedFrom?: Instant | undefined;
   readonly endedTo?: Instant | undefined;
+  /** Counted in one of these hours of UTC; `endedFrom` is given then. */
+  readonly endedHours?: readonly Instant[] | undefined;
   readonly end?: ListedEnd | undefined;
   /** The state that it waited in last before it ended; null: no poll showed one. */
   readonly lastWaited?: number | null | undefined;
@@ -56,9 +58,10 @@ export const endMatches = (sql: Queries, { end, lastWaited, wasStuck }: Purchase
   and ${lastWaited === undefined ? sql`true` : sql`o.way is not distinct from ${lastWaited}::integer`}
   and ${wasStuck === undefined ? sql`true` : sql`o.was_stuck = ${wasStuck}`}`;
 
-export const hourMatches = (sql: Queries, { endedFrom, endedTo }: PurchaseFilter): Fragment => sql`
+export const hourMatches = (sql: Queries, { endedFrom, endedTo, endedHours }: PurchaseFilter): Fragment => sql`
   ${endedFrom === undefined ? sql`true` : sql`o.hour >= ${endedFrom}::timestamptz`}
-  and ${endedTo === undefined ? sql`true` : sql`o.hour < ${endedTo}::timestamptz`}`;
+  and ${endedTo === undefined ? sql`true` : sql`o.hour < ${endedTo}::timestamptz`}
+  and ${endedHours === undefined ? sql`true` : sql`o.hour = any (${endedHours.map(isoTime)}::timestamptz[])`}`;
 
 /** The groups that the filter lets through, of the counters `g`. */
 export const groupMatches = (

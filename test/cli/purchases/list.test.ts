@@ -32,6 +32,14 @@ test('lists what begins so, page by page', async () => {
 test('refuses what does not go together', async () => {
   expect((await command('--sort', 'largest')).stderr).toContain('--currency: is missing');
   expect((await command('--from', 'yesterday')).stderr).toContain('--from: must be a time with its zone');
+  expect((await command('--ended-hours', '9')).stderr).toContain(
+    '--endedFrom: is missing: endedWeekday and endedHours need a time to look in',
+  );
+  expect((await command('--ended-from', '90d', '--ended-hours', '24')).stderr).toContain(
+    '--endedHours: must be an hour of the day',
+  );
+  expect((await command('--ended-from', '90d', '--ended-weekday', '8')).stderr).toContain('1, 2, 3, 4, 5, 6, 7');
+  expect((await command('--ended-from', '90d', '--ended-weekday', '1', '--zone', 'Mars')).stderr).toContain('not "Mars"');
   expect((await command('--yes')).stderr).toContain('--yes: only with --act');
   expect((await command('--cursor', 'x')).stderr).toContain('is not a cursor of this list');
 });

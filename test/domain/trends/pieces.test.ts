@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { periodsOf, TREND_RANGES } from '../../../src/domain/trends/period.ts';
-import { PIECE_LENGTHS, piecesOf, placeIn, quickLocal } from '../../../src/domain/trends/pieces.ts';
+import { hoursIn, PIECE_LENGTHS, piecesOf, placeIn, quickLocal } from '../../../src/domain/trends/pieces.ts';
 import { DAY, HOUR } from '../../../src/domain/values/time.ts';
 import { zoneOf } from '../../../src/runtime/loops/schedule.ts';
 
@@ -73,4 +73,23 @@ test('a zone is asked twice for a day of UTC, and for each moment of a day on wh
   expect(hours(Date.UTC(2026, 9, 24))).toBe(2);
   expect(hours(Date.UTC(2026, 9, 24))).toBe(0);
   expect(hours(Date.UTC(2026, 9, 25))).toBe(2 + 24);
+});
+
+test('the hours of a weekday are those of UTC that begin in it by local clocks: twice where clocks go back, never where they go forward', () => {
+  const found = (from: number, days: number, zone: string, weekday: number, hour: number): string[] =>
+    hoursIn({ from, to: from + days * DAY }, quickLocal(zoneOf(zone)), (at) => at.weekday === weekday && at.hour === hour).map(
+      (at) => new Date(at).toISOString().slice(5, 16),
+    );
+  expect(found(Date.UTC(2026, 9, 17, 22), 15, 'Europe/Stockholm', 7, 2)).toEqual([
+    '10-18T00:00',
+    '10-25T00:00',
+    '10-25T01:00',
+    '11-01T01:00',
+  ]);
+  expect(found(Date.UTC(2026, 2, 21, 23), 15, 'Europe/Stockholm', 7, 2)).toEqual(['03-22T01:00', '04-05T00:00']);
+  // A day of Kolkata begins within an hour of UTC, which belongs to the day before.
+  expect(found(Date.UTC(2026, 10, 22, 18, 30), 1, 'Asia/Kolkata', 1, 0)).toEqual(['11-22T19:00']);
+  expect(found(Date.UTC(2026, 10, 22, 18, 30), 1, 'Asia/Kolkata', 1, 23)).toEqual(['11-23T18:00']);
+  expect(found(Date.UTC(2026, 10, 22, 18, 30), 1, 'Asia/Kolkata', 2, 0)).toEqual([]);
+  expect(found(Date.UTC(2026, 10, 23), 0, 'UTC', 1, 0)).toEqual([]);
 });

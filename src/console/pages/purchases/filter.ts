@@ -7,10 +7,10 @@ import { queryOf } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, number } from '../../frame/html.ts';
 import { icon, type Shape } from '../../frame/icons.ts';
 import { instantIn } from '../../parts/local-time.ts';
-import { dayTime, zoneName } from '../../parts/time.ts';
+import { dayTime, WEEKDAYS, zoneName } from '../../parts/time.ts';
 
 /** Of what pages count: they are in the address alone. */
-const ENDED = ['endedFrom', 'endedTo', 'end', 'lastWaited', 'wasStuck'] as const;
+const ENDED = ['endedFrom', 'endedTo', 'endedWeekday', 'endedHours', 'zone', 'end', 'lastWaited', 'wasStuck'] as const;
 
 const NAMES = [
   'q',
@@ -128,6 +128,7 @@ ${chip('unreadable', 'unreadable', 'warning', withStatus('unreadable'))}${chip('
 export function filterWords(filter: Filter): string {
   const { q, site, state, outcome, from, to, least, most, currency, status, stuck, reference } = filter;
   const { endedFrom, endedTo, end, lastWaited, wasStuck } = filter;
+  const week = weekWords(filter);
   const waited = stateValue(lastWaited);
   const value = stateValue(state);
   const words: readonly (readonly [given: string, words: string])[] = [
@@ -143,7 +144,8 @@ export function filterWords(filter: Filter): string {
     [end, END_WORDS[end as 'paid'] ?? `, ${end}`],
     [wasStuck, wasStuck === 'true' ? ', stuck before they ended' : ', never stuck'],
     [lastWaited, waited === null ? ', of which no poll showed a state' : `, last ${stateWords(waited)}`],
-    [endedFrom, `, ended since ${momentText(endedFrom)}`],
+    [week, `, ended ${week}`],
+    [endedFrom, `${week === '' ? ', ended ' : ''}since ${momentText(endedFrom)}`],
     [endedTo, `${endedFrom === '' ? ', ended ' : 'and '}before ${momentText(endedTo)}`],
     [least, `of ${least} ${currency} or more`],
     [most, `of ${most} ${currency} or less`],
@@ -163,6 +165,17 @@ const END_WORDS: Readonly<Record<ListedEnd, string>> = {
   not_paid: ', not paid',
   open: ', still open when the daemon stopped polling them',
 };
+
+/** `on Mondays between 12 and 15 h`, with the zone where it is not the page's; empty without weekday and hours. */
+function weekWords({ endedWeekday, endedHours, zone }: Filter): string {
+  const [first = '', last = first] = endedHours.split('-');
+  const words = [
+    ...(endedWeekday === '' ? [] : [`on ${WEEKDAYS[Number(endedWeekday) - 1] ?? endedWeekday}`]),
+    ...(endedHours === '' ? [] : [`between ${first} and ${Number(last) + 1} h`]),
+  ];
+  const clocks = zone === '' ? 'UTC' : zone;
+  return [...words, ...(words.length === 0 || clocks === zoneName() ? [] : [`(${clocks})`])].join(' ');
+}
 
 function momentText(text: string): string {
   const at = Date.parse(text);

@@ -19,6 +19,10 @@ export interface Counted {
   readonly currency?: string;
   readonly from?: string;
   readonly to?: string;
+  /** 1: Monday. It and the hours, such as `14` or `12-14`, are those of clocks in the zone. */
+  readonly endedWeekday?: number;
+  readonly endedHours?: string;
+  readonly zone?: string;
 }
 
 export interface ShownTrends {
@@ -27,18 +31,13 @@ export interface ShownTrends {
 }
 
 /** The address of the list of these purchases, the newest first. */
-export function listAddress(
-  { ask, trends }: ShownTrends,
-  { end, site, lastWaited, wasStuck, currency, from, to }: Counted,
-): string {
+export function listAddress({ ask, trends }: ShownTrends, { site, lastWaited, from, to, ...rest }: Counted): string {
   const query = {
     site: site ?? trends.site,
     endedFrom: from ?? trends.from,
     endedTo: to ?? trends.to,
-    end,
     lastWaited: lastWaited === null ? 'none' : lastWaited?.name,
-    wasStuck,
-    currency,
+    ...rest,
     sort: 'newest',
   };
   return `${ask.base}/purchases${queryOf(query)}`;

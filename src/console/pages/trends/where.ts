@@ -3,11 +3,10 @@ import type { Trends } from '../../../actions/trends/trends.ts';
 import { stateWords } from '../../../domain/purchases/states.ts';
 import { type Html, html } from '../../frame/html.ts';
 import { nothingHere, panel } from '../../parts/lists.ts';
-import { clockTime, dayName } from '../../parts/time.ts';
+import { clockTime, dayName, WEEKDAYS } from '../../parts/time.ts';
 import { type HeatCell, type HeatRow, heatLegend, heatMap } from '../../pictures/trends/heat-map.ts';
 import { listAddress, type ShownTrends } from './figures.ts';
 
-const WEEKDAYS = ['Mondays', 'Tuesdays', 'Wednesdays', 'Thursdays', 'Fridays', 'Saturdays', 'Sundays'];
 const HOURS = 24;
 
 /** A cell of one hour, with what is needed to put several together. */
@@ -24,8 +23,8 @@ interface Row {
   /** In words for titles: `Wed 18 Nov`. */
   readonly name: string;
   readonly hours: readonly HourCell[];
-  /** The list of so many hours from one on; null: no list is of them. */
-  readonly list: ((first: number, count: number) => string) | null;
+  /** The list of so many hours from one on. */
+  readonly list: (first: number, count: number) => string;
 }
 
 export function wherePanel(shown: ShownTrends): Html {
@@ -64,7 +63,7 @@ export function wherePanel(shown: ShownTrends): Html {
 function rowsOf(shown: ShownTrends): Row[] {
   const { range } = shown.trends;
   if (range === '24h') return stateRows(shown);
-  return range === '7d' ? dayRows(shown) : weekdayRows(shown.trends);
+  return range === '7d' ? dayRows(shown) : weekdayRows(shown);
 }
 
 /** Days, hour by hour. */
@@ -117,12 +116,20 @@ function stateRows(shown: ShownTrends): Row[] {
   });
 }
 
-/** Weekdays of a longer time: no list is of one weekday. */
-function weekdayRows({ cells }: Trends): Row[] {
+/** Weekdays of a longer time, hour by hour. */
+function weekdayRows(shown: ShownTrends): Row[] {
+  const { cells, zone } = shown.trends;
   return WEEKDAYS.map((name, at) => {
     const own = new Map(cells.filter(({ weekday }) => weekday === at + 1).map((cell) => [cell.hour, cell]));
     const hours = Array.from({ length: HOURS }, (_, hour) => ({ ...EMPTY, ...own.get(hour), inIncident: false }));
-    return { name, head: name, hours, list: null };
+    const weekly = { end: 'customer', endedWeekday: at + 1, zone } as const;
+    return {
+      name,
+      head: hours.some(({ gone }) => gone > 0) ? name : html`<a href="${listAddress(shown, weekly)}">${name}</a>`,
+      hours,
+      list: (first, count) =>
+        listAddress(shown, { ...weekly, endedHours: count === 1 ? String(first) : `${first}-${first + count - 1}` }),
+    };
   });
 }
 
@@ -145,7 +152,7 @@ function merged({ head, name, hours, list }: Row, per: number, first: number): H
       paid: sum('paid'),
       when: `${name}, ${begin} to ${begin + per} h`,
       inIncident: part.some(({ inIncident }) => inIncident),
-      href: list === null || sum('gone') > 0 ? null : list(at * per, per),
+      href: sum('gone') > 0 ? null : list(at * per, per),
     };
   });
   return { head, cells };
