@@ -13,3 +13,8 @@ export function rowIdOf(kind: keyof typeof THINGS): (value: string) => Checked<n
       : { problem: `is not ${article} ${thing} id; ${thing} ids look like ${kind}_42` };
   };
 }
+
+/** A silence's id as people and programs see it. */
+export function silenceName(id: number): string {
+  return `sil_${id}`;
+}

@@ -140,6 +140,7 @@ async function poison(): Promise<[path: string, shows: string][]> {
   await api('POST', '/v1/incidents/inc_evil/acknowledge', { by: MARKUP, note: HOSTILE });
   await api('POST', '/v1/incidents/inc_evil/answer', { cause: 'other', by: MARKUP, note: HOSTILE });
   await api('POST', '/v1/silences', { kind: 'unreachable', by: MARKUP, reason: HOSTILE, endsAt: '2h' });
+  await api('POST', '/v1/marks', { text: HOSTILE });
   const page = `/purchases/${site}/${encodeURIComponent(id)}`;
   await expect.poll(() => t.rowOf(id).then(({ state }) => state), { timeout: 60_000 }).toBe(2);
   await expect
@@ -164,6 +165,7 @@ async function poison(): Promise<[path: string, shows: string][]> {
     ['/incidents/inc_evil', '<x-evil>'],
     [`/incidents/${query}`, '<x-evil>'],
     ['/silences', '<x-evil>'],
+    ['/trends', '<x-evil>'],
     ['/subscribers', 'evil'],
     ['/subscribers/evil', '<x-evil>'],
     [`/subscribers/${query}`, ''],

@@ -69,6 +69,17 @@ const FORMS: readonly (readonly [path: string, field: string, says: RegExp, fill
     },
   ],
   [
+    '/trends',
+    'at',
+    /^When must be a time with its zone/,
+    async (page) => {
+      await page.locator('summary', { hasText: 'Mark a moment' }).click();
+      await page.getByRole('textbox', { name: /^Mark/ }).fill('deploy 4.2');
+      await page.getByRole('textbox', { name: /^When/ }).fill('yesterday');
+      await page.getByRole('button', { name: 'Mark it' }).click();
+    },
+  ],
+  [
     '/rehearse',
     'from',
     /^From must/,

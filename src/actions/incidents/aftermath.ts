@@ -2,15 +2,20 @@
 
 import { stateOrNull } from '../../domain/events/make-event.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
+import { MARKS_BEFORE } from '../../domain/incidents/slice.ts';
 import { namedState, statePlace } from '../../domain/purchases/states.ts';
 import { eachCustomer, lossOf, type Member, type MemberOutcome } from '../../domain/trends/aftermath.ts';
 import { aftermathSentence, aftermathText, billLine, billOf, reckoningText } from '../../domain/trends/aftermath-words.ts';
+import { worstMoment } from '../../domain/trends/worst-moment.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { readCounts } from '../../postgres/trends/aftermaths.ts';
+import { marksIn } from '../../postgres/trends/marks.ts';
 import { membersOf } from '../../postgres/trends/members.ts';
 import { csvLine } from '../csv.ts';
+import { pastMoment } from '../subscribers/moment.ts';
+import { markBody } from '../trends/marks.ts';
 import { requireIncident } from './incidents.ts';
 import { placeOf } from './words.ts';
 
@@ -33,7 +38,9 @@ export async function readAftermath(sql: Sql, id: string, outcome?: MemberOutcom
     ended: endedAt,
   };
   const told = { where: placeOf(incident), place: placeText(incident.state, states), bill, loss };
-  const head = { ...told, id, severity: levelOf(incident), times };
+  const marks = await marksNear(sql, members, { first: times.firstStuck, until: endedAt ?? now });
+  const worst = worstMoment(members, now);
+  const head = { ...told, id, severity: levelOf(incident), times, marks };
   return {
     id,
     at: isoTime(now),
@@ -53,6 +60,8 @@ export async function readAftermath(sql: Sql, id: string, outcome?: MemberOutcom
       acknowledgedBy: acknowledgedAt === null ? null : acknowledgedBy,
       ended: isoTimeOrNull(endedAt),
     },
+    marks: marks.map(markBody),
+    worstAt: worst === null || 'problem' in pastMoment(worst, now) ? null : isoTime(worst),
     ...bill,
     isComplete,
     loss: loss === null ? null : { ...loss, money: [...loss.money] },
@@ -60,12 +69,19 @@ export async function readAftermath(sql: Sql, id: string, outcome?: MemberOutcom
   };
 }
 
+/** The marks from two hours before the first customer was found stuck; of several sites, those of all. */
+async function marksNear(sql: Sql, members: readonly Member[], { first, until }: { first: Instant | null; until: Instant }) {
+  const [site, another] = new Set(members.map((each) => each.site));
+  if (first === null || site === undefined) return [];
+  return marksIn(sql, { from: first - MARKS_BEFORE, to: until }, another === undefined ? site : null);
+}
+
 function placeText(state: number | null, states: readonly number[]): string {
   const only = state ?? (states.length === 1 ? states[0]! : null);
   return only === null ? `in ${states.length === 0 ? 'several' : states.length} states` : statePlace(only);
 }
 
-function customerBody({ customer, came, stuckAt, endedAt, endState, state, ...rest }: Member) {
+function customerBody({ customer, came, stuckAt, leftAt, endedAt, endState, state, ...rest }: Member) {
   return {
     ...rest,
     state: { ...namedState(state) },

@@ -7,6 +7,7 @@ import { type AlertPolicy, levelOf, nextReminderAt } from '../../domain/incident
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import type { SilenceRow } from '../../postgres/incidents/silences.ts';
+import { silenceName } from '../row-ids.ts';
 import type { IncidentStory } from './incidents.ts';
 import type { ListedIncident } from './money.ts';
 import { placeOf, whatOf } from './words.ts';
@@ -84,11 +85,6 @@ function earlierBody({ site, state, cause, note, by, at }: EarlierAnswer) {
 /** A cause of a later version has no title here: its key is shown. */
 const titleOf = (cause: string): string => (isCauseKey(cause) ? CAUSES[cause].title : cause);
 const remedyOf = (cause: string): string | null => (isCauseKey(cause) ? CAUSES[cause].remedy : null);
-
-/** A silence's id as people and programs see it. */
-export function silenceName(id: number): string {
-  return `sil_${id}`;
-}
 
 /** A silence as its body, at a moment of the database's clock. */
 export function silenceBody(row: SilenceRow, now: Instant) {

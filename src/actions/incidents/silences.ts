@@ -7,8 +7,8 @@ import type { Queries } from '../../postgres/connection/database.ts';
 import { addSilence, endSilence, findSilence, type SilenceRow } from '../../postgres/incidents/silences.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { listSubscribers } from '../../postgres/subscribers/subscribers.ts';
+import { silenceName } from '../row-ids.ts';
 import { Refused } from '../subscribers/refused.ts';
-import { silenceName } from './body.ts';
 
 export { listSilences, type SilenceRow } from '../../postgres/incidents/silences.ts';
 

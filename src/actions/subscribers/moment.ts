@@ -1,7 +1,7 @@
-/** A moment as people give it: a time with its zone, or how long ago. */
+/** A moment as people give it: a time with its zone, or how long ago; and whether something is kept of it. */
 
 import { parseDuration } from '../../domain/values/duration.ts';
-import type { Instant } from '../../domain/values/time.ts';
+import { DAY, HOUR, type Instant, isoTime } from '../../domain/values/time.ts';
 import type { Checked } from './rules.ts';
 
 const ISO = /^(\d{4})-(\d{2})-(\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/;
@@ -16,4 +16,18 @@ export function readMoment(text: string, now: Instant): Checked<Instant> {
   const isDay = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day);
   if (Number.isFinite(at) && at >= 0 && isDay) return { is: at };
   return { problem: 'must be a time with its zone such as 2026-11-20T09:15:00Z, or a duration back such as 2h' };
+}
+
+/** How far back people can look; snapshots and counts are kept for a day more. */
+const PAST_DAYS = 14;
+
+/** The earliest moment of which something may be kept: the first whole hour of the last 14 days. */
+export const firstPastMoment = (now: Instant): Instant => Math.floor(now / HOUR) * HOUR - PAST_DAYS * DAY;
+
+/** A moment whose page and answer of Then may show something, or the problem with it. */
+export function pastMoment(at: Instant, now: Instant): Checked<Instant> {
+  const first = firstPastMoment(now);
+  if (at > now) return { problem: `is still to come; give a time from ${isoTime(first)} on that has passed` };
+  if (at < first) return { problem: `is more than ${PAST_DAYS} days ago; give a time from ${isoTime(first)} on` };
+  return { is: at };
 }

@@ -4,7 +4,7 @@ import { hourBefore, tenMinutesAt } from '../../domain/flow/flow.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { policyOf } from '../../domain/polling/poll-plan.ts';
 import { counted, grouped } from '../../domain/values/counts.ts';
-import { DAY, HOUR, type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
+import { HOUR, type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { silencesAt } from '../../postgres/incidents/silences.ts';
 import { countedEdges, usualEdges } from '../../postgres/reports/flow.ts';
@@ -15,12 +15,10 @@ import { flowBody, type Standing } from '../flow/flow.ts';
 import type { StayLimits } from '../flow/stay-limits.ts';
 import { silenceBody } from '../incidents/body.ts';
 import { placeOf } from '../incidents/words.ts';
-import type { Checked } from '../subscribers/rules.ts';
+import { firstPastMoment } from '../subscribers/moment.ts';
 import { type IncidentThen, incidentsThen } from './incidents.ts';
 import { keptStates } from './snapshots.ts';
 
-/** How far back people can look; snapshots and counts are kept for a day more. */
-const THEN_DAYS = 14;
 const MINUTES = 60;
 const MOST_INCIDENTS = 500;
 /** Incidents of the 14 days, the latest ones. */
@@ -29,16 +27,6 @@ const MOST_OPENED = 100;
 /** Facts of a past moment that are not kept; a page about it says so. */
 const NOT_KEPT =
   'Not kept of the past: which replicas ran, how many deliveries waited, how each channel and site was besides its incidents, and what doctor found.';
-
-/** A moment of which something may be kept. The earliest is the first whole hour of the last 14 days. */
-export function pastMoment(at: Instant, now: Instant): Checked<Instant> {
-  const first = firstMoment(now);
-  if (at > now) return { problem: `is still to come; give a time from ${isoTime(first)} on that has passed` };
-  if (at < first) return { problem: `is more than ${THEN_DAYS} days ago; give a time from ${isoTime(first)} on` };
-  return { is: at };
-}
-
-const firstMoment = (now: Instant): Instant => Math.floor(now / HOUR) * HOUR - THEN_DAYS * DAY;
 
 interface ThenWanted {
   /** As `pastMoment` answered it. */
@@ -57,7 +45,7 @@ export type Then = Awaited<ReturnType<typeof readThen>>;
 export async function readThen(sql: Sql, { at: given, now, site, limits, incidentsKept }: ThenWanted) {
   const at = tenMinutesAt(given);
   const hour = hourBefore(at);
-  const strip = { from: firstMoment(now), to: Math.floor(now / HOUR) * HOUR };
+  const strip = { from: firstPastMoment(now), to: Math.floor(now / HOUR) * HOUR };
   const [counted, usual, rows, silences, activity, hours, spans] = await Promise.all([
     countedEdges(sql, hour, site),
     usualEdges(sql, hour, site),

@@ -7,7 +7,7 @@ import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { incidentsIn, silencesIn } from '../../postgres/trends/lane.ts';
 import { marksIn } from '../../postgres/trends/marks.ts';
-import { silenceName } from '../incidents/body.ts';
+import { silenceName } from '../row-ids.ts';
 import { markBody } from './marks.ts';
 
 /** The incidents and silences of a period, the latest first, 200 of each at most; and its marks. */

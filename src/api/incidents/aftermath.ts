@@ -5,6 +5,7 @@ import { MEMBER_OUTCOMES } from '../../domain/trends/aftermath.ts';
 import { listOf, named, orNull, textOrNull, wordParameter } from '../http/fields.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { stateOrNull, stateSchema, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';
+import { markSchema } from '../trends/marks.ts';
 import { incidentIdField } from './fields.ts';
 
 export function mountAftermath(app: Api, { sql }: ApiDeps): void {
@@ -56,6 +57,14 @@ const aftermathSchema = named('Aftermath', {
     acknowledgedBy: textOrNull,
     ended: timeOrNull,
   }),
+  marks: z
+    .array(markSchema)
+    .describe(
+      'From two hours before the first customer was found stuck until the end, or now; of its site, or of all sites where it has several.',
+    ),
+  worstAt: timeOrNull.describe(
+    'The whole ten minutes at which most were stuck: `at` of `GET /v1/then`. Null: nobody was, or it is more than 14 days ago.',
+  ),
   customers: z
     .object({
       stuck: z.int(),

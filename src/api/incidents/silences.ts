@@ -2,7 +2,7 @@
 
 import type { z } from '@hono/zod-openapi';
 import { databaseNow, type Sql } from '../../actions/database.ts';
-import { silenceBody, silenceName } from '../../actions/incidents/body.ts';
+import { silenceBody } from '../../actions/incidents/body.ts';
 import { LONGEST_NAME, LONGEST_REASON } from '../../actions/incidents/rules.ts';
 import {
   lift,
@@ -12,6 +12,7 @@ import {
   silence,
   silenceProblems,
 } from '../../actions/incidents/silences.ts';
+import { silenceName } from '../../actions/row-ids.ts';
 import { isJsonObject, type JsonValue } from '../../domain/values/exact-json.ts';
 import { flagField, siteParameter, siteProblem, stateField, wordParameter } from '../http/fields.ts';
 import { type IssueNote, strict } from '../http/invalid.ts';

@@ -3,7 +3,8 @@
 import { z } from '@hono/zod-openapi';
 import { databaseNow } from '../../actions/database.ts';
 import { INCIDENT_KINDS } from '../../actions/incidents/rules.ts';
-import { pastMoment, readThen } from '../../actions/then/then.ts';
+import { pastMoment } from '../../actions/subscribers/moment.ts';
+import { readThen } from '../../actions/then/then.ts';
 import { HOUR, type Instant } from '../../domain/values/time.ts';
 import { activitySchema } from '../flow/activity.ts';
 import { flowSchema } from '../flow/flow.ts';

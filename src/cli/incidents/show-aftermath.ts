@@ -3,7 +3,7 @@
 import { aftermathCsv, readAftermath } from '../../actions/incidents/aftermath.ts';
 import { JSON_OPTION } from '../terminal/arguments.ts';
 import { onDatabase } from '../terminal/database.ts';
-import { printJson, printLine } from '../terminal/output.ts';
+import { printable, printJson, printLine } from '../terminal/output.ts';
 import { INCIDENT_ID } from './care-options.ts';
 
 export const aftermath = onDatabase(
@@ -16,6 +16,9 @@ export const aftermath = onDatabase(
     const body = await readAftermath(sql, id);
     if (json) return printJson(context, body);
     if (csv) return void context.stdout.write(aftermathCsv(body));
-    printLine(context, `${body.sentence}\n\n${body.text}\n\n${body.reckoning}`);
+    // Marks are as people and programs wrote them.
+    printLine(context, [body.sentence, '', ...body.text.split('\n').map(printable), '', body.reckoning].join('\n'));
+    if (body.worstAt !== null)
+      printLine(context, `\nHow it was when most customers waited: purchase-watch status --at ${body.worstAt}`);
   },
 );

@@ -1,9 +1,9 @@
 /** `silences`: times in which people want no alerts about some incidents. */
 
 import { databaseNow } from '../../actions/database.ts';
-import { silenceBody, silenceName } from '../../actions/incidents/body.ts';
+import { silenceBody } from '../../actions/incidents/body.ts';
 import { lift, listSilences, requireSilence, silence } from '../../actions/incidents/silences.ts';
-import { rowIdOf } from '../../actions/row-ids.ts';
+import { rowIdOf, silenceName } from '../../actions/row-ids.ts';
 import { policyOf } from '../../domain/polling/poll-plan.ts';
 import { statePlace } from '../../domain/purchases/states.ts';
 import { commandLine } from '../../domain/values/command-line.ts';

@@ -2,8 +2,8 @@
 
 import { databaseNow } from '../../actions/database.ts';
 import { learnedLimits } from '../../actions/flow/stay-limits.ts';
-import { readMoment } from '../../actions/subscribers/moment.ts';
-import { pastMoment, readThen, type Then } from '../../actions/then/then.ts';
+import { pastMoment, readMoment } from '../../actions/subscribers/moment.ts';
+import { readThen, type Then } from '../../actions/then/then.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { CliContext } from '../terminal/context.ts';

@@ -22,6 +22,8 @@ export interface FlowHour {
 
 /** The last whole ten minutes: how purchases stand is noted at such moments (actions/then/snapshots.ts). */
 export const tenMinutesAt = (now: Instant): Instant => Math.floor(now / BUCKET) * BUCKET;
+/** The next of these moments, or the moment itself where it is one. */
+export const tenMinutesFrom = (at: Instant): Instant => Math.ceil(at / BUCKET) * BUCKET;
 
 /** The ten minutes up to a moment of `tenMinutesAt`, and the hour up to it. */
 export const tenMinutesBefore = (at: Instant): FlowHour => ({ from: at - BUCKET, present: at - BUCKET, to: at });

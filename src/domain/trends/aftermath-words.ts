@@ -131,9 +131,35 @@ export interface AftermathTimes {
   readonly ended: Instant | null;
 }
 
+/** A moment with a name, such as a deploy; `site` null: it is about all sites. */
+interface NamedMark {
+  readonly at: Instant;
+  readonly text: string;
+  readonly site: string | null;
+}
+
+/** Marks that are shown at once. */
+const MOST_MARKS = 6;
+
+/** The marks nearest to a moment, six at most, and the others; both first to last. */
+export function nearestMarks<Mark extends NamedMark>(marks: readonly Mark[], moment: Instant): { near: Mark[]; others: Mark[] } {
+  const byDistance = marks.toSorted((one, other) => Math.abs(one.at - moment) - Math.abs(other.at - moment));
+  const inOrder = (some: readonly Mark[]): Mark[] => some.toSorted((one, other) => one.at - other.at);
+  return { near: inOrder(byDistance.slice(0, MOST_MARKS)), others: inOrder(byDistance.slice(MOST_MARKS)) };
+}
+
 /** The story for a mail: at most 24 lines, and no id of a person. `clock` writes a time of day, `day` a day, in the zone `zone`. */
 export function aftermathText(
-  { where, place, bill, loss, id, severity, times }: Told & { id: string; severity: string; times: AftermathTimes },
+  {
+    where,
+    place,
+    bill,
+    loss,
+    id,
+    severity,
+    times,
+    marks,
+  }: Told & { id: string; severity: string; times: AftermathTimes; marks: readonly NamedMark[] },
   { clock, day, zone }: { clock: (at: Instant) => string; day: (at: Instant) => string; zone: string },
 ): string {
   const { firstCame, firstStuck, noticed, acknowledged, ended } = times;
@@ -149,6 +175,19 @@ export function aftermathText(
             ...loss.money.map((each) => `In money: about ${roughly(each.about)} ${each.currency} (${rangeText(each)}).`),
           ]
         : ['No more customers were lost than usual.'];
+  const { near, others } = nearestMarks(marks, first);
+  const happened = [
+    ...near.map(({ at, text, site }) => ({ at, line: `${clock(at)} ${text} (mark${site === null ? '' : `, ${site}`})` })),
+    ...(firstCame === null ? [] : [{ at: firstCame, line: `${clock(firstCame)} first of them came` }]),
+    {
+      at: noticed,
+      line: `${clock(noticed)} noticed${firstStuck === null ? '' : `, ${after(firstStuck, noticed)} after the first got stuck`}`,
+    },
+    acknowledged === null
+      ? { at: noticed, line: 'nobody acknowledged it' }
+      : { at: acknowledged, line: `${clock(acknowledged)} acknowledged, ${after(noticed, acknowledged)} after that` },
+    ...(ended === null ? [] : [{ at: ended, line: `${clock(ended)} ended` }]),
+  ];
   return [
     `Incident ${id}: ${where}, ${place}, ${day(first)}`,
     `${clock(first)}${ended === null ? ` ${zone}, still open` : ` to ${clock(ended)} ${zone}, ${after(first, ended)}`}, ${severity}`,
@@ -162,11 +201,7 @@ export function aftermathText(
         ]),
     ...lost.slice(0, 6),
     '',
-    ...(firstCame === null ? [] : [`${clock(firstCame)} first of them came`]),
-    `${clock(noticed)} noticed${firstStuck === null ? '' : `, ${after(firstStuck, noticed)} after the first got stuck`}`,
-    acknowledged === null
-      ? 'nobody acknowledged it'
-      : `${clock(acknowledged)} acknowledged, ${after(noticed, acknowledged)} after that`,
-    ...(ended === null ? [] : [`${clock(ended)} ended`]),
+    ...happened.toSorted((one, other) => one.at - other.at).map(({ line }) => line),
+    ...(others.length === 0 ? [] : [`${counted(others.length, 'more mark')} of that time`]),
   ].join('\n');
 }

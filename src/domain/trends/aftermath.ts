@@ -16,6 +16,8 @@ export interface Member {
   readonly state: number;
   readonly came: Instant;
   readonly stuckAt: Instant;
+  /** When a poll first showed another state; null: none did, or the purchase was deleted since. */
+  readonly leftAt: Instant | null;
   /** Null: the purchase was deleted since. */
   readonly purchaseId: string | null;
   readonly reference: string | null;

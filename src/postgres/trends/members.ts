@@ -44,7 +44,7 @@ export async function membersOf(sql: Queries, incident: string): Promise<{ membe
     with member as materialized (
       select m.* from purchase_watch_internal.incident_members m
       where m.incident = any(array(${incidentTree(sql, incident)})) order by m.came, m.id limit ${MOST_MEMBERS + 1})
-    select m.customer::text as customer, m.site, m.state, m.came, m.stuck_at, p.purchase_id, p.reference,
+    select m.customer::text as customer, m.site, m.state, m.came, m.stuck_at, l.left_at, p.purchase_id, p.reference,
       purchase_watch_internal.stored_text(d.fields, 'OrderReference') as order_reference,
       case when p.id is null then m.amount else purchase_watch_internal.stored_number(d.fields, 'Price') end::text as price,
       case when p.id is null then m.currency else nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), '') end as currency,
@@ -67,6 +67,9 @@ export async function membersOf(sql: Queries, incident: string): Promise<{ membe
     left join lateral (select fields from purchase_watch_internal.purchase_details where purchase = p.id limit 1) d on true
     left join lateral (
       select case when p.state = any(${PAID_STATES}::integer[]) then null else ${paidByAnotherAt(sql)} end as at offset 0) a on true
+    left join lateral (
+      select min(not_after) as left_at from purchase_watch_internal.purchase_transitions
+      where purchase = p.id and from_state = m.state and not_after > m.stuck_at) l on true
     order by m.came, m.id`;
   return { members: rows.slice(0, MOST_MEMBERS), isComplete: rows.length <= MOST_MEMBERS };
 }

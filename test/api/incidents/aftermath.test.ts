@@ -127,7 +127,7 @@ test('is a text in the terminal, and lines for a spreadsheet', async () => {
   const body = await read('inc_whole/aftermath');
   const { stdout, exitCode } = await command('inc_whole');
   expect(exitCode).toBe(0);
-  expect(stdout).toBe(`${body.sentence}\n\n${body.text}\n\n${body.reckoning}\n`);
+  expect(stdout).toContain(`${body.sentence}\n\n${body.text}\n\n${body.reckoning}\n`);
   expect(JSON.parse((await command('inc_whole', '--json')).stdout)).toMatchObject({ data: body.data, money: body.money });
   const lines = (await command('inc_se', '--csv')).stdout.split('\r\n');
   expect(lines[0]).toBe('site,purchaseId,reference,orderReference,price,currency,state,came,stuckAt,outcome,endState,endedAt');
@@ -181,6 +181,55 @@ test('costs what the incident does, and not the table', async () => {
   await sql`analyze purchase_watch_internal.incident_members`;
   const { scanned, fetched } = await rowsRead(sql, 'incident_members', (tx) => membersOf(tx, 'inc_whole'));
   expect(scanned + fetched).toBeLessThan(20);
+});
+
+test('has the marks near it, and the moment at which most were stuck, as long as that can be shown', async () => {
+  const { sql } = api;
+  const first = (Math.floor(Date.now() / (10 * MINUTE)) - 18) * 10 * MINUTE;
+  const at = (after: number): string => new Date(first + after * MINUTE).toISOString();
+  await sql`
+    insert into purchase_watch_internal.incidents (id, kind, site, state, parent, severity, opened_at, since, ended_at, count, peak)
+    values ('inc_all', 'stuck', null, null, null, 0, ${at(3)}, ${at(0)}, ${at(90)}, 0, 3),
+      ('inc_marked', 'stuck', 'se', ${CARD}, 'inc_all', 0, ${at(3)}, ${at(0)}, ${at(90)}, 0, 3)`;
+  // Three are stuck at once for a while, but between two whole ten minutes: one of them goes on to another state.
+  await sql`
+    with bought as (insert into purchase_watch.purchases (purchase_id, site) values ('moved', 'se') returning id),
+    changes as (
+      insert into purchase_watch_internal.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
+      select id, v.* from bought cross join (values (1, null::integer, null::integer, ${CARD}::integer, null::timestamptz, ${at(-9)}::timestamptz),
+        (2, 1, ${CARD}, ${IDENTITY}, ${at(14)}, ${at(15)})) v)
+    insert into purchase_watch_internal.incident_members (incident, purchase, customer, site, state, came, stuck_at)
+    select 'inc_marked', id, 1, 'se', ${CARD}::integer, ${at(-9)}::timestamptz, ${at(2)}::timestamptz from bought`;
+  await sql`
+    insert into purchase_watch_internal.incident_members (incident, customer, site, state, came, stuck_at, outcome)
+    values ('inc_marked', 2, 'se', ${CARD}, ${at(-8)}, ${at(1)}, 'open'), ('inc_marked', 3, 'se', ${CARD}, ${at(-7)}, ${at(12)}, 'open')`;
+  const marks = [
+    ...[
+      ['too early', -120],
+      ['deploy', -119],
+      ['of se', 30, 'se'],
+      ['of no', 31, 'no'],
+      ['after the end', 90],
+    ],
+  ] as [text: string, after: number, site?: string][];
+  for (const [text, after, site] of marks) await api.call('POST', '/v1/marks', { json: { text, at: at(after), site } });
+  const body = await read('inc_marked/aftermath');
+  const textsOf = (of: { marks: { text: string }[] }) => of.marks.map(({ text }) => text);
+  expect([textsOf(body), body.worstAt]).toEqual([['deploy', 'of se'], at(10)]);
+  expect(body.marks[1]).toEqual({ id: expect.stringMatching(/^mrk_\d+$/), at: at(30), text: 'of se', site: 'se' });
+  expect(body.text).toContain(`${at(30).slice(11, 16)} of se (mark, se)\n`);
+  expect((await api.call('GET', `/v1/then?at=${body.worstAt}`)).body.at).toBe(body.worstAt);
+  const { stdout } = await onDatabase({ url: api.databaseUrl }, ['incidents', 'aftermath', 'inc_marked']);
+  expect(stdout).toBe(
+    `${body.sentence}\n\n${body.text}\n\n${body.reckoning}\n\nHow it was when most customers waited: purchase-watch status --at ${at(10)}\n`,
+  );
+  // Where it spans several sites, marks of all sites may have to do with it.
+  await sql`
+    insert into purchase_watch_internal.incident_members (incident, customer, site, state, came, stuck_at, outcome)
+    values ('inc_all', 4, 'no', ${CARD}, ${at(-8)}, ${at(1)}, 'open')`;
+  expect(textsOf(await read('inc_all/aftermath'))).toEqual(['deploy', 'of se', 'of no']);
+  await sql`update purchase_watch_internal.incident_members set stuck_at = stuck_at - interval '15 days' where incident = 'inc_marked'`;
+  expect(await read('inc_marked/aftermath')).toMatchObject({ worstAt: null });
 });
 
 test('goes with its incident', async () => {

@@ -8,6 +8,7 @@ import {
   billLine,
   billOf,
   isBeyondUsual,
+  nearestMarks,
   rangeText,
   reckoningText,
   roughly,
@@ -198,13 +199,15 @@ describe('the text for a mail', () => {
     ...{ firstCame: minute(0), firstStuck: minute(15), noticed: minute(16) },
     ...{ acknowledged: minute(38), ended: minute(98) },
   };
-  const text = (over: { loss?: Loss | null; members?: Member[]; times?: Partial<AftermathTimes> }): string[] =>
+  type Marks = Parameters<typeof aftermathText>[0]['marks'];
+  const text = (over: { loss?: Loss | null; members?: Member[]; times?: Partial<AftermathTimes>; marks?: Marks }): string[] =>
     aftermathText(
       {
         ...{ id: 'inc_1', severity: 'critical', where: 'shop-se', place: 'waiting for the card provider' },
         bill: billOf(over.members ?? [...ended('paid', 3, '1000'), ...ended('not_paid', 2, '400.5')]),
         loss: over.loss ?? null,
         times: { ...times, ...over.times },
+        marks: over.marks ?? [],
       },
       { clock: (at) => isoTime(at).slice(11, 16), day: (at) => isoTime(at).slice(0, 10), zone: 'UTC' },
     ).split('\n');
@@ -252,6 +255,39 @@ describe('the text for a mail', () => {
     expect(came(ended('paid_by_another', 1, '5'))).toEqual([
       ...['1 customer got stuck with 5 SEK.', '1 paid by another purchase.', '5 SEK came back.'],
     ]);
+  });
+
+  test('has the marks between what happened, each at its time', () => {
+    const marks = [
+      { at: minute(-14), text: 'deploy 4.2', site: 'se' },
+      { at: minute(85), text: '4.2 taken back', site: null },
+    ];
+    expect(text({ marks }).slice(-6)).toEqual([
+      '19:52 deploy 4.2 (mark, se)',
+      '20:06 first of them came',
+      '20:22 noticed, 1 min after the first got stuck',
+      '20:44 acknowledged, 22 min after that',
+      '21:31 4.2 taken back (mark)',
+      '21:44 ended',
+    ]);
+    expect(text({ marks, times: { acknowledged: null } }).slice(-4)[1]).toBe('nobody acknowledged it');
+  });
+
+  test('has the six marks nearest to the first customer, says how many more there are, and stays short', () => {
+    const marks = [20, -3, -2, -1, 1, 2, 3, 30].map((after) => ({ at: minute(after), text: `mark ${after}`, site: null }));
+    const money = ['SEK', 'EUR', 'NOK', 'DKK', 'USD', 'GBP', 'CHF'].map((currency) => ({ currency, about: 9, from: 8, to: 10 }));
+    const lines = text({ marks, loss: aLoss({ money }) });
+    expect(lines).toHaveLength(24);
+    expect(lines.filter((line) => line.endsWith('(mark)')).map((line) => line.split(' ')[2])).toEqual([
+      '-3',
+      '-2',
+      '-1',
+      '1',
+      '2',
+      '3',
+    ]);
+    expect(lines.at(-1)).toBe('2 more marks of that time');
+    expect(nearestMarks(marks, minute(0)).others.map(({ text }) => text)).toEqual(['mark 20', 'mark 30']);
   });
 
   test('says no time that runs backwards, when a clock was set back', () => {

@@ -1,6 +1,6 @@
 /** Half a year of counted ends at each site, as folding leaves them: each hour of the last fifteen days, and two hours of each day before the sixteenth; and a mark. */
 import type { Sql } from '../../../src/postgres/connection/database.ts';
-import { SITES } from './words.ts';
+import { LONG_SITE, SITES, UNBROKEN } from './words.ts';
 
 /** Steps from 0 to 1 without a pattern, the same in each run. */
 const WAVE = `((hashint4(n * 131 + way * 17 + length(site)) & 1023) / 1023.0)`;
@@ -33,6 +33,9 @@ export async function addEnds(sql: Sql): Promise<void> {
   await sql`
     insert into purchase_watch_internal.marks (at, text, site)
     values (now() - interval '30 hours', 'deploy 4.2 of the checkout page, with the new card form', ${SITES[0]})`;
+  await sql`
+    insert into purchase_watch_internal.marks (at, text, site)
+    select now() - n * interval '31 days', ${UNBROKEN.slice(0, 200)}, ${LONG_SITE} from generate_series(4, 15) n`;
   await sql`
     insert into purchase_watch_internal.delivery_hours (subscriber, hour, delivered, status_class, bucket, attempts)
     select s.id, date_trunc('hour', now()) - n * interval '6 hours', d.delivered, d.status, d.bucket + s.id % 9, d.attempts + n % 40

@@ -1,5 +1,6 @@
 /** Who was stuck in two incidents: more than are drawn one by one in an open one, and in an ended one with every end and a loss. */
 import type { Sql } from '../../../src/postgres/connection/database.ts';
+import { UNBROKEN } from './words.ts';
 
 /** Incidents and purchases must be there. */
 export async function addMembers(sql: Sql): Promise<void> {
@@ -19,6 +20,10 @@ export async function addMembers(sql: Sql): Promise<void> {
     insert into purchase_watch_internal.incident_members (incident, customer, site, state, came, stuck_at, outcome, amount, currency)
     select 'inc_ended_246', -n, site, 6, since, since + interval '9 minutes', (array['paid', 'not_paid'])[1 + n % 2], 1234567890.45, 'SEK'
     from purchase_watch_internal.incidents cross join generate_series(1, 8) n where id = 'inc_ended_246'`;
+  await sql`
+    insert into purchase_watch_internal.marks (at, text, site)
+    select since + n * interval '5 minutes', case when n = 0 then ${UNBROKEN.slice(0, 200)} else 'deploy ' || n end, case when n % 2 = 0 then site end
+    from purchase_watch_internal.incidents cross join generate_series(-9, 3) n where id = 'inc_ended_246'`;
   const came = ['SEK', 'NOK', 'EUR'].map((currency) => ({
     ...{ currency, customers: 136, paid: 72, open: 2 },
     ...{ priced: 64, sum: 64 * 1_234_567, squares: 64 * 1_234_567 ** 2 },

@@ -2,16 +2,16 @@
 import type { AftermathBody } from '../../../api/incidents/aftermath.ts';
 import type { IncidentDetailsBody } from '../../../api/incidents/fields.ts';
 import { MEMBER_OUTCOMES, type MemberOutcome } from '../../../domain/trends/aftermath.ts';
-import { aftermathText, isBeyondUsual, rangeText, roughly } from '../../../domain/trends/aftermath-words.ts';
+import { aftermathText, isBeyondUsual, nearestMarks, rangeText, roughly } from '../../../domain/trends/aftermath-words.ts';
 import { apart, counted } from '../../../domain/values/counts.ts';
 import { queryOf } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { status } from '../../frame/icons.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, page } from '../../frame/page-route.ts';
-import { type Fact, factsPanel, nothingHere, panel } from '../../parts/lists.ts';
+import { type Fact, facts, factsPanel, nothingHere, panel } from '../../parts/lists.ts';
 import { purchasePath } from '../../parts/purchases.ts';
-import { clockTime, exactTime, length, momentTime, when, zoneName } from '../../parts/time.ts';
+import { clockTime, dayName, dayTime, exactTime, length, momentTime, when, zoneName } from '../../parts/time.ts';
 import { lanesPicture, OUTCOME_WORDS } from './aftermath-picture.ts';
 
 export const aftermathPages = [page('/incidents/:id/aftermath', aftermathView)];
@@ -28,7 +28,7 @@ async function aftermathView(ask: Ask): Promise<View> {
   const crumb = html`<a href="${base}/incidents">Incidents</a> / <a class="id" href="${base}${path}">${body.id}</a> / Aftermath`;
   const known = body.customers.stuck > 0;
   const parts = known
-    ? html`<div class="two">${bill(body, ask)}${speed(body)}</div>${lanes(body)}${everybody(body, ask)}`
+    ? html`<div class="two">${bill(body, ask)}<div class="stack">${speed(body)}${nearby(body)}</div></div>${lanes(body, ask)}${everybody(body, ask)}`
     : panel({ id: 'bill', title: 'The bill', body: nothingHere(NOBODY[incident.kind === 'stuck' ? 'stuck' : 'other']) });
   return {
     title: `${body.where}: aftermath`,
@@ -44,7 +44,7 @@ const NOBODY = {
   other: 'Aftermaths are of incidents in which customers get stuck.',
 };
 
-function head({ times, sentence, facts, customers, isComplete }: AftermathBody, path: string): Html {
+function head({ times, sentence, facts: says, customers, isComplete }: AftermathBody, path: string): Html {
   const { ended, firstCame, noticed } = times;
   const from = firstCame ?? noticed;
   const state =
@@ -54,7 +54,7 @@ function head({ times, sentence, facts, customers, isComplete }: AftermathBody, 
   const open =
     customers.watched > 0 ? ` The figures change until the ${counted(customers.watched, 'customer')} still open have ended.` : '';
   const part = isComplete ? '' : ' More than 5 000 purchases were in it: these are the figures of the first of them.';
-  return html`<div class="head">${state}<h1 class="say">${tied(sentence)}</h1><p class="sub">${tied(`${facts}${open}${part}`)}</p>
+  return html`<div class="head">${state}<h1 class="say">${tied(sentence)}</h1><p class="sub">${tied(`${says}${open}${part}`)}</p>
 <div class="acts"><button class="btn first" type="button" data-copy="as-text">Copy as text</button>${customers.stuck > 0 && html`<a class="btn" href="${path}/aftermath.csv" download>CSV of all ${number(customers.stuck)}</a>`}<a class="btn" href="${path}">The incident</a></div></div>`;
 }
 
@@ -148,7 +148,32 @@ function speed({ times }: AftermathBody): Html {
   return factsPanel('speed', 'How fast it went', facts);
 }
 
-function lanes({ data, times, facts }: AftermathBody): Html {
+/** The marks as instants: those near the first customer before the others. */
+const marksOf = ({ marks, times }: AftermathBody) => ({
+  first: Date.parse(times.firstCame ?? times.noticed),
+  marks: marks.map(({ at, ...mark }) => ({ ...mark, at: Date.parse(at) })),
+});
+
+function nearby(body: AftermathBody): Html {
+  const { first, marks } = marksOf(body);
+  if (marks.length === 0) return NOTHING;
+  const { near, others } = nearestMarks(marks, first);
+  const factOf = ({ at, text, site }: (typeof marks)[number]): Fact => [
+    dayName(at) === dayName(first) ? clockTime(at) : dayTime(at),
+    html`<bdi>${text}</bdi><small><bdi>${site ?? 'all sites'}</bdi>, ${length(Math.abs(at - first))} ${at < first ? 'before' : 'after'} the first came</small>`,
+  ];
+  const more =
+    others.length > 0 &&
+    html`<details class="quiet" id="more-marks"><summary>${counted(others.length, 'more mark')}</summary>${facts(others.map(factOf))}</details>`;
+  return panel({
+    id: 'nearby',
+    title: 'Marks nearby',
+    body: html`<div class="body">${facts(near.map(factOf))}</div>`,
+    foot: more,
+  });
+}
+
+function lanes({ data, times, facts: says, worstAt }: AftermathBody, { base }: Ask): Html {
   const pins: [string | null, string][] = [
     [times.firstCame, 'first of them came'],
     [times.noticed, 'noticed'],
@@ -158,7 +183,7 @@ function lanes({ data, times, facts }: AftermathBody): Html {
   const picture = lanesPicture({
     customers: data.map(({ came, outcome }) => ({ came: Date.parse(came), outcome })),
     pins: pins.flatMap(([at, word]) => (at === null ? [] : [{ at: Date.parse(at), word }])).sort((a, b) => a.at - b.at),
-    label: `Each customer who got stuck, by when they came. ${facts}`,
+    label: `Each customer who got stuck, by when they came. ${says}`,
   });
   const note = 'each customer who got stuck, by when they came';
   return panel({
@@ -166,7 +191,14 @@ function lanes({ data, times, facts }: AftermathBody): Html {
     title: 'From the first customer to the end',
     note,
     body: html`<figure class="fig body">${picture}</figure>`,
+    foot: worstAt !== null && worstLink(worstAt, base),
   });
+}
+
+/** The page of Then at the moment of most stuck at once. */
+function worstLink(worstAt: string, base: string): Html {
+  const at = Date.parse(worstAt);
+  return html`<a href="${base}/?at=${worstAt.slice(0, 16)}Z">Now as it was at ${dayName(at)} ${clockTime(at).slice(0, 5)}, when most customers waited</a>`;
 }
 
 function everybody({ data, customers }: AftermathBody, ask: Ask): Html {
@@ -241,6 +273,6 @@ function asText(body: AftermathBody): Html {
     title: 'As text',
     note: 'for a mail; no ids of customers',
     right: html`<button class="btn" type="button" data-copy="as-text">Copy<span class="vh"> the text</span></button>`,
-    body: html`<div class="body"><pre class="text" id="as-text" tabindex="0">${aftermathText({ ...body, bill: body, times }, writes)}</pre></div>`,
+    body: html`<div class="body"><pre class="text" id="as-text" tabindex="0">${aftermathText({ ...body, ...marksOf(body), bill: body, times }, writes)}</pre></div>`,
   });
 }

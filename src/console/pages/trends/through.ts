@@ -28,7 +28,7 @@ export function throughPanel(shown: ShownTrends): Html {
     id: 'time',
     title: 'Through time',
     note: 'what happened stands behind all charts',
-    right: html`<a href="${shown.ask.base}/docs/http-api.html#marks">How to send a mark</a>`,
+    right: html`<a href="#mark">Mark a moment</a>`,
     body: html`${stackPicture(stack)}${table(shown)}${happenedTable(stack.lanes)}`,
   });
 }

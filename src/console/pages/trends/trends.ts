@@ -5,40 +5,51 @@ import type { OverviewBody } from '../../../api/overview/overview.ts';
 import { RANGE_WORDS, TREND_RANGES, type TrendRange } from '../../../domain/trends/period.ts';
 import { queryOf, refusalIn } from '../../frame/api-calls.ts';
 import { type Html, html, tied } from '../../frame/html.ts';
-import { type Ask, page } from '../../frame/page-route.ts';
+import type { View } from '../../frame/page.ts';
+import { type Ask, action, page } from '../../frame/page-route.ts';
+import type { Tried } from '../../parts/fields.ts';
 import { alertNote } from '../../parts/lists.ts';
 import { siteChoice } from '../../parts/sites.ts';
 import { clockTime, dayName, zoneName } from '../../parts/time.ts';
 import { moneyText, type ShownTrends } from './figures.ts';
+import { changeMarks, markDone, marksPanels, readMarks } from './marks.ts';
 import { moneyPanel, receiversPanel } from './sums.ts';
 import { throughPanel } from './through.ts';
 import { waysPanel, worsePanel } from './ways.ts';
 import { wherePanel } from './where.ts';
 
 export const trendsPages = [
-  page('/trends', async (ask) => {
-    const { range = '7d', site = '' } = ask.query;
-    const overview = await ask.api.get<OverviewBody>('/v1/overview');
-    const sites = overview.sites.filter(({ configured }) => configured).map((each) => each.site);
-    const view = { title: 'Trends', place: 'trends', crumb: 'Trends', isLive: false } as const;
-    try {
-      const trends = await ask.api.get<Trends>('/v1/trends', { range, site, zone: zoneName() });
-      return { ...view, body: trendsBody({ ask, trends }, sites) };
-    } catch (error) {
-      // A person may have typed the range or the site into the address.
-      const { message, status } = refusalIn(error);
-      const body = html`<div class="head"><h1 class="say">The address asks for trends that there are not.</h1></div><div class="stack">${alertNote(message)}<p><a href="${ask.base}/trends">Show the last 7 days</a></p></div>`;
-      return { ...view, body, status };
-    }
-  }),
+  page('/trends', (ask) => trendsView(ask, null)),
+  action('/trends', (ask) => changeMarks(ask, (tried) => trendsView(ask, tried))),
 ];
 
-function trendsBody(shown: ShownTrends, sites: readonly string[]): Html {
+/** `tried`: the form of a mark that was refused. */
+async function trendsView(ask: Ask, tried: Tried | null): Promise<View> {
+  const { range = '7d', site = '' } = ask.query;
+  const overview = await ask.api.get<OverviewBody>('/v1/overview');
+  const sites = overview.sites.filter(({ configured }) => configured).map((each) => each.site);
+  const view = { title: 'Trends', place: 'trends', crumb: 'Trends', isLive: false } as const;
+  try {
+    const [trends, marks] = await Promise.all([
+      ask.api.get<Trends>('/v1/trends', { range, site, zone: zoneName() }),
+      readMarks(ask),
+    ]);
+    const body = trendsBody({ ask, trends }, { marks, sites, tried });
+    return { ...view, body, ...(tried !== null && { status: tried.refusal?.status ?? 400 }) };
+  } catch (error) {
+    // A person may have typed the range or the site into the address.
+    const { message, status } = refusalIn(error);
+    const body = html`<div class="head"><h1 class="say">The address asks for trends that there are not.</h1></div><div class="stack">${alertNote(message)}<p><a href="${ask.base}/trends">Show the last 7 days</a></p></div>`;
+    return { ...view, body, status };
+  }
+}
+
+function trendsBody(shown: ShownTrends, given: Parameters<typeof marksPanels>[1]): Html {
   const { trends, ask } = shown;
   const before = RANGE_WORDS[trends.range].before;
   const parts = [waysPanel(shown, before), throughPanel(shown)];
-  return html`<div class="head"><h1 class="say">${tied(trends.sentence)}</h1>${moneySentence(trends)}${choices(shown, sites)}</div>
-<div class="stack">${wherePanel(shown)}${worsePanel(shown)}${trends.range === '90d' ? parts.toReversed() : parts}${moneyPanel(shown)}${receiversPanel(shown)}${howPanel(ask)}</div>`;
+  return html`<div class="head"><h1 class="say">${tied(trends.sentence)}</h1>${moneySentence(trends)}${choices(shown, given.sites)}</div>
+<div class="stack">${markDone(shown, given.marks)}${wherePanel(shown)}${worsePanel(shown)}${trends.range === '90d' ? parts.toReversed() : parts}${moneyPanel(shown)}${receiversPanel(shown)}${marksPanels(shown, given)}${howPanel(ask)}</div>`;
 }
 
 /** Money that was stuck, by how its purchases ended, in the currency of most customers. */
