@@ -70,6 +70,8 @@ const MOST_LOOKED_AT = 2_000;
 const MOST_OF_EACH = 300;
 /** A part of the filter that so many pass at most is read whole. */
 const FEW = 3_000;
+/** The same of those that ended in some hours, which may be far from the newest: a busy day of a site, some 100 ms. */
+const FEW_ENDED = 12_000;
 
 /** The next rows of a list. */
 export async function findRows(sql: Queries, stretch: Stretch): Promise<Found> {
@@ -108,15 +110,15 @@ async function fewIds(sql: Queries, { filter, part }: Stretch): Promise<readonly
     from === undefined && to === undefined
       ? null
       : sql`select q.id from (${byTime(sql, filter, null, enough)}) q limit ${enough}`,
-    endedFrom === undefined ? null : idsOfEnds(sql, filter, enough),
     least === undefined && most === undefined
       ? null
       : sql`select a.id from (${byAmount(sql, { filter, order: 'largest', after: null }, enough)}) a`,
-  ];
-  for (const source of sources) {
-    if (source === null) continue;
-    const [row] = await sql<[{ count: number }]>`select count(*) from (${source}) s`;
-    if (row.count < enough) return [source];
+  ].map((ids) => ({ ids, most: FEW }));
+  const ended = endedFrom === undefined ? null : idsOfEnds(sql, filter, FEW_ENDED + 1);
+  for (const { ids, most: few } of [...sources, { ids: ended, most: FEW_ENDED }]) {
+    if (ids === null) continue;
+    const [row] = await sql<[{ count: number }]>`select count(*) from (${ids}) s`;
+    if (row.count <= few) return [ids];
   }
   return [];
 }
