@@ -36,7 +36,7 @@ interface Plan {
 }
 
 const FULL: Plan = { pairs: 2, rounds: 6, turn: 1_500, warmUp: 6_000, idle: 60_000 };
-const QUICK: Plan = { pairs: 1, rounds: 3, turn: 1_500, warmUp: 3_000, idle: 20_000 };
+const QUICK: Plan = { pairs: 1, rounds: 5, turn: 1_500, warmUp: 6_000, idle: 20_000 };
 
 export const guard: Bench = async (lab, options) => {
   const { against, quick, say } = options;
