@@ -27,6 +27,8 @@ Object.assign(globalThis, { __stryker__: switches });
 const noticed = new Set<string>();
 /** Changes that a test file of this run has missed, each as `pair` writes it. */
 const missed = new Set<string>();
+/** How often a process ended while a test file tried a change, by their pair. */
+const ended = new Map<string, number>();
 /** Changes to what is computed while modules are loaded. */
 const loaded = new Set<string>();
 /** Whether a test has failed in this process, and may have left something behind. */
@@ -96,6 +98,7 @@ export default class Judge extends Counting {
     for (const line of readLog(this.#work.log)) {
       if (line.is === 'noticed') noticed.add(line.change);
       if (line.is === 'missed') missed.add(pair(line.change, line.test));
+      if (line.is === 'trying') ended.set(pair(line.change, line.test), (ended.get(pair(line.change, line.test)) ?? 0) + 1);
     }
     this.#say({ is: 'begun', pid: process.pid });
     // With a listener beside its own, vitest does not take what a changed function leaves rejected for an error of its run.
@@ -118,14 +121,14 @@ export default class Judge extends Counting {
     const { changes, reloading } = this.#work;
     const coverage = switches.mutantCoverage;
     coverage.perTest = {};
-    const rehearsal = new Run(this);
-    const wrong = file.result?.state === 'fail' ? file.id : await rehearsal.of(test);
-    if (wrong !== undefined) return this.#say({ is: 'wrong', test, name: rehearsal.results.get(wrong)?.name ?? wrong });
+    const unchanged = new Run(this);
+    const wrong = file.result?.state === 'fail' ? file.id : await unchanged.of(test);
+    if (wrong !== undefined) return this.#say({ is: 'wrong', test, name: unchanged.results.get(wrong)?.name ?? wrong });
     for (const change of Object.keys(coverage.static)) loaded.add(change);
     const { static: atLoading, perTest } = coverage;
     Object.assign(coverage, { static: {}, perTest: {} });
     const quick: string[] = [];
-    for (const [id, { name, milliseconds }] of rehearsal.results) {
+    for (const [id, { name, milliseconds }] of unchanged.results) {
       if (milliseconds > SLOW) this.#say({ is: 'slow', test, name });
       else quick.push(id);
     }
@@ -134,10 +137,15 @@ export default class Judge extends Counting {
       const reaching = quick.filter((name) => perTest[name]?.[id] !== undefined);
       const isLoaded = loaded.has(id) && reloading.includes(test) && this.#importers(changed).has(test);
       if (reaching.length === 0 && !isLoaded) continue;
+      const times = ended.get(pair(id, test)) ?? 0;
+      const alone = times === 1 && reaching.length > 0 ? await new Run(this, reaching).of(test) : undefined;
+      if (alone !== undefined) return this.#say({ is: 'wrong', test, name: unchanged.results.get(alone)?.name ?? alone });
       this.#say({ is: 'trying', change: id, test });
       const runs = [atLoading, ...Object.values(perTest)].reduce((sum, counts) => sum + (counts[id] ?? 0), 0);
       switches.hitLimit = MOST_RUNS.atLeast + MOST_RUNS.timesAsOften * runs;
       const isNoticed =
+        // It ended a process of its own, too.
+        times > 1 ||
         (reaching.length > 0 && (await this.#notices(test, id, reaching))) ||
         (isLoaded && (await this.#notices(test, id, quick, changed)));
       if (isNoticed) noticed.add(id);

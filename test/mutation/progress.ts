@@ -18,7 +18,7 @@ export type Progress =
   | { readonly is: 'done'; readonly test: string }
   /** A test takes too long to judge. It notices a change without saying which rule the change breaks. */
   | { readonly is: 'slow'; readonly test: string; readonly name: string }
-  /** A test fails without a change, or when it runs for the second time in a process. */
+  /** A test fails without a change: at all, when it runs for the second time in a process, or without the tests before it. */
   | { readonly is: 'wrong'; readonly test: string; readonly name: string };
 
 declare module 'vitest' {
