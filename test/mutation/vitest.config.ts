@@ -1,18 +1,21 @@
-/** The tests that judge changed code: those of one folder, which `mutate.ts` names. */
+/** How `mutate.ts` runs the tests that judge changed code: all in one process, which judge.ts keeps. */
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
-const tests = process.env.MUTATION_TESTS ?? 'test/domain';
-
 export default defineConfig({
+  root: join(import.meta.dirname, '../..'),
   test: {
-    include: [`${tests}/**/*.test.ts`],
     exclude: ['test/**/*.long.test.ts'],
+    runner: join(import.meta.dirname, 'judge.ts'),
+    pool: 'forks',
     isolate: false,
-    // Beside other work on the machine, with every line of the code instrumented.
-    testTimeout: 60_000,
-    ...(tests.startsWith('test/daemon') && {
-      globalSetup: ['test/support/global-setup.ts'],
-      setupFiles: ['test/support/shared-process.ts'],
-    }),
+    maxWorkers: 1,
+    // Changed code is kept for no other run.
+    fsModuleCache: false,
+    reporters: [],
+    // A change makes a test wait for what never comes.
+    testTimeout: 6_000,
+    expect: { poll: { timeout: 3_000 } },
+    setupFiles: ['test/support/shared-process.ts'],
   },
 });

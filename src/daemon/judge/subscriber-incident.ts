@@ -25,14 +25,14 @@ export function outcomeOf(
   if (condition === null) return 'removed';
   if (condition.status === 'off') return 'switched_off';
   if ((incident.alertedSeverity ?? 0) <= SUBSCRIBER_TROUBLES.indexOf('given_up')) return 'quiet';
-  return condition.deliveredAt !== null && condition.deliveredAt >= incident.since ? 'takes_again' : 'tried_again';
+  return (condition.deliveredAt ?? 0) >= incident.since ? 'takes_again' : 'tried_again';
 }
 
 /** Fields of an event about a subscriber beside those of every incident's. No address is among them: addresses may be secrets. */
 export function subscriberData(incident: Incident, condition: SubscriberCondition | null) {
   const { endedAt, peak } = incident;
   return {
-    subscriber: incident.subscriber ?? '',
+    subscriber: incident.subscriber!,
     channel: condition?.kind ?? null,
     audience: condition?.audience ?? null,
     origin: condition?.origin ?? null,

@@ -20,10 +20,11 @@ export function createHeldShards(log: Logger) {
   const releasing = new Map<number, number>();
   const changes = createChanges(log);
   let isLeavingAll = false;
-  const idle = createIdle(() => (held.size === 0 || [...held.values()].some(({ busy }) => busy === 0) ? 0 : held.size));
+  const idle = createIdle(() => ([...held.values()].some(({ busy }) => busy === 0) ? 0 : held.size));
   const announce = (gained: readonly number[], lost: readonly number[]): void => {
+    changes.announce(gained, lost, held.size);
     // The last one on which something was under way may be lost: then nothing else would end the wait.
-    if (changes.announce(gained, lost, held.size)) idle.rouse();
+    idle.rouse();
   };
   const add = (holdings: readonly Holding[]): number[] => {
     for (const { shard, epoch } of holdings) held.set(shard, { epoch, busy: 0, leaving: isLeavingAll });
@@ -43,7 +44,7 @@ export function createHeldShards(log: Logger) {
       const holding = held.get(shard);
       // Work that began before the shard was lost and came back is not this holding's.
       if (holding?.epoch === epoch && holding.busy > 0) holding.busy -= 1;
-      if (holding?.busy === 0) idle.rouse();
+      idle.rouse();
     },
     lost: (shard: number): void => {
       if (held.delete(shard)) announce([], [shard]);
@@ -94,11 +95,10 @@ function createChanges(log: Logger) {
   const listeners: Listener[] = [];
   return {
     onChange: (listener: Listener): void => void listeners.push(listener),
-    announce: (gained: readonly number[], lost: readonly number[], owned: number): boolean => {
-      if (gained.length === 0 && lost.length === 0) return false;
+    announce: (gained: readonly number[], lost: readonly number[], owned: number): void => {
+      if (gained.length === 0 && lost.length === 0) return;
       for (const listener of listeners) listener({ gained, lost });
       log.info({ owned, gained: gained.length, lost: lost.length }, 'shards.changed');
-      return true;
     },
   };
 }

@@ -49,10 +49,10 @@ export function createReach({ clock, log, outsides, setAway }: ReachOptions) {
       each.trouble ??= unreached;
       const forAtMostMs = Math.round(awayUntil - clock.monotonic());
       const advice = 'check the network, name server and proxy of this host; the other daemons do its work meanwhile';
-      log.error({ reason: outside.reason, detail: unreached?.error, forAtMostMs, advice }, 'replica.away');
+      log.error({ reason: outside.reason, detail: unreached!.error, forAtMostMs, advice }, 'replica.away');
     } else if (awayUntil === null && isAway) log.warn({ reason: outside.reason }, 'replica.tries_again');
     // No other replica reaches it either: then it is no trouble of this replica.
-    if (awayUntil === null && unreached === null) each.trouble = null;
+    if (unreached === null) each.trouble = null;
   };
   const over = (each: Watched): void => {
     if (each.trouble !== null) log.info({ reason: each.outside.reason }, 'replica.back');

@@ -23,7 +23,8 @@ export function createSkippedTime({ sql, clock }: Pick<Deps, 'sql' | 'clock'>) {
       suspendedBefore += asleep;
       noted = is;
       const until = clock.now();
-      if (step < 0) unnoted = unnoted.filter((skip) => skip.until <= until);
+      // A skip that ends ahead of the clock was undone: the clock was set back.
+      unnoted = unnoted.filter((skip) => skip.until <= until);
       if (step - asleep >= LEAST_STEP) unnoted = [...unnoted, { from: until - Math.round(step - asleep), until }];
     },
     /** Another database answers than before: only what that database has noted counts. */

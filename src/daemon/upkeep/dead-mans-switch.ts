@@ -64,7 +64,7 @@ export function createDeadMansSwitch({
       });
       // Nothing in it is of use, and it may be endless.
       body.on('error', () => undefined).destroy();
-      return statusCode >= 200 && statusCode < 300 ? null : `It answered ${statusCode}.`;
+      return statusCode < 300 ? null : `It answered ${statusCode}.`;
     } catch (error) {
       return whyNot(error, timeout);
     }
@@ -107,7 +107,5 @@ export function createDeadMansSwitch({
 function whyNot(error: unknown, timeout: Milliseconds): string {
   if (error instanceof Error && error.name === 'TimeoutError') return `It did not answer within ${timeout} ms.`;
   if (error instanceof ProxyFailed) return error.message;
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const code = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? ` (${cause.code})` : '';
-  return `No answer came${code}.`;
+  return `No answer came (${(error as NodeJS.ErrnoException).code ?? 'no code is known'}).`;
 }

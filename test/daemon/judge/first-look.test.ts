@@ -20,7 +20,13 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-async function alert(now: number, change: Partial<AlertMoment> = {}, replica = 'a', groupWait = 5 * MINUTE) {
+async function alert(
+  now: number,
+  change: Partial<AlertMoment> = {},
+  replica = 'a',
+  groupWait = 5 * MINUTE,
+  meters = createMeters(),
+) {
   await renewReplica(database.sql, { id: replica, process: 'test', ttl: 60_000 });
   const epoch = (await takeLease(database.sql, { name: 'judge', replica })) ?? -1;
   const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
@@ -28,7 +34,7 @@ async function alert(now: number, change: Partial<AlertMoment> = {}, replica = '
     {
       sql: database.sql,
       log: createLogger({ level: 'info', destination }),
-      meters: createMeters(),
+      meters,
       policy: { groupWait, quietFor: 0, groupInterval: 0, repeatInterval: 0 },
     },
     { now, lease: { name: 'judge', replica, epoch }, recipients: async () => () => [1], ...change },
@@ -142,6 +148,48 @@ test('each site has its own', async () => {
   expect((await said()).map(({ site, count }) => [site, count])).toEqual([
     ['se', 1],
     ['no', 2],
+  ]);
+});
+
+test('the site that is due first decides when to look again, and of its customers the one who waits longest counts', async () => {
+  await found();
+  await found('no', FOUND + 2 * MINUTE);
+  await purchases(1);
+  await purchases(1, { state: 4 });
+  await database.sql`update purchase_watch.purchases set state_since = ${at(FOUND - 20 * MINUTE)} where state = 6`;
+  expect(await alert(FOUND + MINUTE)).toEqual({ written: 0, lookAgainAt: FOUND + 5 * MINUTE });
+  const meters = createMeters();
+  await alert(FOUND + 5 * MINUTE, {}, 'a', 5 * MINUTE, meters);
+  expect((await said()).map(({ since }) => since)).toEqual([new Date(FOUND - 20 * MINUTE).toISOString()]);
+  expect(meters.events().get('incident.first_look')).toBe(1);
+});
+
+test('where people were alerted of each stuck checkout, only channels for incidents are', async () => {
+  await found();
+  await found('no', FOUND + 2 * MINUTE);
+  await purchases(2);
+  await purchases(2, { site: 'no' });
+  await database.sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('@other', 'slack', 'people', 'b')`;
+  const channels = [
+    { name: '@each', sites: null, severity: 'warning', stuck: 'each' },
+    { name: '@incidents', sites: null, severity: 'warning', stuck: 'incidents' },
+  ] as const;
+  const recipients: AlertMoment['recipients'] =
+    async (isWanted = () => true) =>
+    () =>
+      channels.flatMap((channel, id) => (isWanted(channel) ? [id + 1] : []));
+  const alerted = (site: string) => database.sql`
+    insert into purchase_watch_internal.stuck_alerts (purchase, site, state, state_since, stuck_at, first_sight, alerted_at, mode)
+    select id, site, state, state_since, stuck_since, true, now(), 'each' from purchase_watch.purchases where site = ${site}`;
+  await alerted('se');
+  await alert(FOUND + 5 * MINUTE, { recipients });
+  await alert(FOUND + 7 * MINUTE, { recipients });
+  const told = await database.sql`
+    select e.site, array_agg(d.subscriber order by d.subscriber) as subscribers
+    from purchase_watch_internal.deliveries d join purchase_watch_internal.events e on e.position = d.event group by e.site order by 1`;
+  expect(told.map(({ site, subscribers }) => [site, subscribers])).toEqual([
+    ['no', [1, 2]],
+    ['se', [2]],
   ]);
 });
 

@@ -34,6 +34,9 @@ test('single alerts are replaced at the start of an incident, where a channel ge
   expect(replacesSingles(verdict('grew'), [rule('@slack')])).toBe(false);
   expect(replacesSingles(verdict('opened'), [rule('@slack', 'each'), rule('@other')])).toBe(false);
   expect(replacesSingles(verdict('opened'), [rule('@slack', 'incidents')])).toBe(false);
+  const [opened] = verdict().messages;
+  const twice = { ...verdict(), messages: [opened!, { ...opened!, channels: ['@ops'] }] };
+  expect(replacesSingles(twice, [rule('@slack', 'each'), rule('@ops')])).toBe(true);
 });
 
 test('where too little is known single alerts rest until the incident is over, with the numbers of the first such place', () => {
@@ -54,5 +57,8 @@ test('where enough is known by now incidents take over, of each place whose last
 test('nothing changes where incidents have long taken over, or nobody was to get single alerts', () => {
   const nothing = { singles: null, takenOver: [] };
   expect(insteadOfSingles(verdict(), [], () => busy)).toEqual(nothing);
+  // Of several places together nothing is known, which counts for none of them.
+  const ofPlaces = (site: string | null) => (site === null ? sparse : busy);
+  expect(insteadOfSingles(verdict('opened', ['se', 'fi']), [], ofPlaces)).toEqual(nothing);
   expect(insteadOfSingles(verdict(), null, () => NOTHING_KNOWN)).toEqual(nothing);
 });

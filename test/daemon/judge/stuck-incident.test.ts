@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { placesOf, stuckData } from '../../../src/daemon/judge/stuck-incident.ts';
+import { alertedData, placesOf, stuckData } from '../../../src/daemon/judge/stuck-incident.ts';
 import { draftOf, eventBody } from '../../../src/domain/events/make-event.ts';
 import { type Detection, newDetection } from '../../../src/domain/incidents/detection.ts';
 import { openIncident } from '../../../src/domain/incidents/incident.ts';
@@ -72,12 +72,20 @@ const story = (differs: Partial<Story> = {}): Story => ({
   earlier: null,
   ...differs,
 });
-const told = (verdict: IncidentVerdict, differs: Partial<Story> = {}, detections = [detection('se', []), detection('no', [])]) =>
+const OVERDUE: Parameters<typeof stuckData>[2]['overdue'] = [
+  { site: 'se', state: CARD, count: 3, since: T - 25 * MINUTE },
+  { site: 'se', state: CARD + 1, count: 2, since: T - 55 * MINUTE },
+  { site: 'fi', state: CARD, count: 3, since: T - 28 * MINUTE },
+  { site: 'no', state: CARD, count: 9, since: T - 50 * MINUTE },
+];
+const told = (
+  verdict: IncidentVerdict,
+  differs: Partial<Story> = {},
+  detections = [detection('se', []), detection('no', [])],
+  overdue = OVERDUE,
+) =>
   stuckData(verdict, story(differs), {
-    overdue: [
-      { site: 'se', state: CARD, count: 3, since: T - 25 * MINUTE },
-      { site: 'no', state: CARD, count: 9, since: T - 50 * MINUTE },
-    ],
+    overdue,
     detections,
     sessionLength: 20 * MINUTE,
   });
@@ -98,6 +106,71 @@ test('an incident at one state of one site: its limit, its own customers and no 
   });
 });
 
+test('every field of an incident at one state of one site', () => {
+  const dwell = { usual: 4 * MINUTE, p95: 9 * MINUTE, purchases: 800 };
+  const limit = { ms: 15 * MINUTE, source: 'learned', dwell } as unknown as Story['limit'];
+  const oldest = [{ purchaseId: 'p-1' }, { purchaseId: 'p-2' }] as unknown as Story['oldest'];
+  const earlier = { cause: 'deploy', note: 'We rolled back.', by: 'ann', at: T - 60 * MINUTE, site: 'fi', state: CARD };
+  const { causes, ...rest } = told(alone, { limit, oldest, earlier: earlier as Story['earlier'], became: '3 got on' });
+  const state = { value: CARD, name: 'WaitingForCardPayments' };
+  expect(rest).toEqual({
+    ...{ since: '2026-11-20T08:50:00.000Z', state: rest.state, count: 3, peak: 3, limitMs: 15 * MINUTE },
+    parts: [{ site: 'se', state: rest.state, count: 3, peak: 3, ended: false }],
+    dwell: { usualMs: 4 * MINUTE, p95Ms: 9 * MINUTE, purchases: 800, source: 'learned' },
+    alarm: { ...alarmAt(0), at: '2026-11-20T09:15:00.000Z', since: '2026-11-20T08:55:00.000Z' },
+    ...{ lately: { entrants: 9, overdue: 4 }, noticedAfterMs: 20 * MINUTE, purchases: ['p-1', 'p-2'] },
+    ...{ waiting: [{ amount: '12.50', currency: 'EUR' }], unpriced: 1, atLeast: true, slice: null, mark: null },
+    earlier: { ...earlier, at: '2026-11-20T08:15:00.000Z', state: rest.state },
+    ...{ became: '3 got on', movedOn: null, includes: [] },
+  });
+  expect([rest.state, causes.length]).toEqual([state, 2]);
+  expect(told(alone, { earlier: { ...earlier, state: null } as Story['earlier'] }).earlier).toMatchObject({ state: null });
+});
+
+test('since when the customer waits who waits longest, where any still waits', () => {
+  expect(told(both).since).toBe('2026-11-20T08:47:00.000Z');
+  const gone = [{ site: 'se', state: CARD, count: 0, since: null }];
+  expect(told(alone, {}, [], gone)).not.toHaveProperty('since');
+});
+
+test('a parent whose parts are not known is a place without a name and without an alarm', () => {
+  const parent = { ...both, parts: [], incident: { ...both.incident, state: null } };
+  expect(placesOf(parent)).toEqual([{ site: '', state: 0, since: T, count: 8 }]);
+  const marks = [
+    { at: T - 40 * MINUTE, text: 'long before' },
+    { at: T - MINUTE, text: 'just before' },
+  ];
+  expect(told(parent, { around: { stays: [], marks } }, [])).toMatchObject({
+    ...{ state: null, alarm: null, noticedAfterMs: null, lately: null, mark: { text: 'just before' } },
+    parts: [{ site: '', state: expect.objectContaining({ name: expect.any(String) }) }],
+  });
+});
+
+test('its parts: which of them are over, the largest fifty, and the alarm that came first', () => {
+  const quiet = { ...leaf('no', T, 2), quietSince: T };
+  const ended = { ...leaf('dk', T, 1), endedAt: T };
+  const first = { ...leaf('is', T, 9), alarm: { ...alarmAt(T - 2 * MINUTE), at: T - MINUTE } };
+  const silent = { ...leaf('ee', T, 8), alarm: null };
+  const { parts, noticedAfterMs } = told({ ...both, parts: [se, quiet, ended, first, silent] });
+  expect(parts.map(({ site, ended: is }) => [site, is])).toEqual([
+    ['is', false],
+    ['ee', false],
+    ['se', false],
+    ['no', true],
+    ['dk', true],
+  ]);
+  expect(noticedAfterMs).toBe(MINUTE);
+  const many = Array.from({ length: 51 }, (_, at) => leaf(`s${at}`, T, at));
+  expect(told({ ...both, parts: many }).parts.length).toBe(50);
+});
+
+test('how many came lately counts where an alarm is on', () => {
+  const calm = { ...detection('fi', []), alarm: null };
+  const unknown = { ...detection('fi', []), run: null };
+  for (const other of [calm, unknown])
+    expect(told(both, {}, [detection('se', []), other]).lately).toEqual({ entrants: 9, overdue: 4 });
+});
+
 test('where it is, by its customers, and the mark before it', () => {
   const stay = (index: number, isStuck: boolean) => ({
     ...{ customer: `${index}`, method: '5', country: isStuck ? 'SE' : 'NO', currency: null, enteredAt: T },
@@ -108,6 +181,12 @@ test('where it is, by its customers, and the mark before it', () => {
     slice: { method: null, country: 'SE', inside: { came: 10, stuck: 10 }, elsewhere: { came: 20, stuck: 0 } },
     mark: { text: 'deploy 4.2' },
   });
+  // Elsewhere more are stuck than usual at any of its places, or it is not known what is usual.
+  const spread = stays.map((each, index) => (index < 14 && index >= 8 ? { ...each, ...stay(index, true), country: 'NO' } : each));
+  const parted = { ...both, parts: [se, { ...fi, alarm: null }] };
+  expect(told(parted, { around: { stays, marks: [] } }).slice).not.toBeNull();
+  expect(told(parted, { around: { stays: spread, marks: [] } }).slice).toBeNull();
+  expect(told({ ...alone, incident: { ...se, alarm: null } }, { around: { stays, marks: [] } }).slice).toBeNull();
   expect(told(alone)).toMatchObject({ slice: null, mark: null });
 });
 
@@ -136,4 +215,8 @@ test('at the end: who is left, how many got on, and the causes that people were 
   ];
   expect(told(over(both), { evidence: null, left, last: { at: T, body } })).toMatchObject({ count: 2, movedOn: 4, causes });
   expect(told(over(both), { evidence: null, left: [], last: null })).toMatchObject({ count: 0, causes: [] });
+});
+
+test('of a last message that cannot be read nothing is known', () => {
+  expect([alertedData(null), alertedData({ body: '{}' })]).toEqual([null, null]);
 });

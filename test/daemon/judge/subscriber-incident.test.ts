@@ -73,7 +73,7 @@ test.each([
 describe('the end', () => {
   test.each([
     ['failing', { ...WELL, deliveredAt: T + MINUTE }, 'takes_again', /^shop: takes events again\.$/],
-    ['off', { ...WELL, deliveredAt: T + MINUTE }, 'takes_again', /takes events again/],
+    ['off', { ...WELL, deliveredAt: T - 15 * MINUTE }, 'takes_again', /takes events again/],
     ['failing', WELL, 'tried_again', /nothing was taken yet/],
     ['off', { ...WELL, deliveredAt: null }, 'tried_again', /nothing was taken yet/],
     ['given_up', WELL, 'quiet', /no delivery was given up any more/],
@@ -97,6 +97,23 @@ describe('the log says in a sentence', () => {
       'shop takes nothing since 2026-11-20T09:00:00.000Z (failures in a row: 12); 1 delivery waits.',
     ],
     [
+      { ...failing, failingSince: T - 20 * MINUTE, waiting: 1, givenUp: 1, lastError: null },
+      'shop takes nothing since 2026-11-20T08:55:00.000Z (failures in a row: 12); 1 delivery waits, 1 delivery was given up.',
+    ],
+    [
+      { ...failing, failingSince: null, waiting: 1, lastError: null },
+      'shop takes nothing since 2026-11-20T09:00:00.000Z (failures in a row: 12); 1 delivery waits.',
+    ],
+    [{ ...WELL, givenUp: 2 }, '2 deliveries to shop were given up since 2026-11-20T09:00:00.000Z.'],
+    [
+      { ...WELL, ourFailingSince: T - 20 * MINUTE, waiting: 2 },
+      'We cannot reach shop since 2026-11-20T08:55:00.000Z, which is not its fault; 2 deliveries wait.',
+    ],
+    [
+      { ...off, audience: 'people', statusReason: null, waiting: 2 },
+      'shop is switched off: no reason is known. 2 deliveries wait; what comes now waits for three days.',
+    ],
+    [
       { ...failing, waiting: 100_000, givenUp: 3 },
       'shop takes nothing since 2026-11-20T09:00:00.000Z (failures in a row: 12); at least 100 000 deliveries wait, 3 deliveries were given up. The last error: The receiver answered 503.',
     ],
@@ -113,6 +130,34 @@ describe('the log says in a sentence', () => {
     expect(subscriberSentence(incident('failing'), condition as SubscriberCondition)).toBe(
       `${sentence} See: purchase-watch subscribers show shop`,
     );
+  });
+});
+
+test('a subscriber that was taken away gets nothing any more', () => {
+  expect(subscriberSentence(incident('failing'), null)).toBe('shop gets nothing any more.');
+});
+
+test('an event holds what is known of the subscriber', () => {
+  const condition = { ...failing, untried: true, ourFailingSince: T - 5 * MINUTE, givenUp: 3, givenUpFrom: T - 2 * MINUTE };
+  expect(subscriberData(incident('losing'), condition)).toEqual({
+    ...{ subscriber: 'shop', channel: 'webhook', audience: 'systems', origin: 'api', trouble: 'losing', outcome: null },
+    ...{ failures: 12, failingSince: '2026-11-20T09:00:00.000Z', ourFailingSince: '2026-11-20T09:10:00.000Z', untried: true },
+    ...{ lastError: 'The receiver answered 503.', nextTryAt: '2026-11-20T09:16:00.000Z', offSince: null, waiting: 412 },
+    ...{ givenUp: 3, givenUpFrom: '2026-11-20T09:13:00.000Z', countedTo: 100_000, peak: 1 },
+  });
+  expect(subscriberData(incident('losing'), null)).toEqual({
+    ...{ subscriber: 'shop', channel: null, audience: null, origin: null, trouble: null, outcome: null },
+    ...{ failures: 0, failingSince: null, ourFailingSince: null, untried: false },
+    ...{
+      lastError: null,
+      nextTryAt: null,
+      offSince: null,
+      waiting: 0,
+      givenUp: 0,
+      givenUpFrom: null,
+      countedTo: 100_000,
+      peak: 1,
+    },
   });
 });
 

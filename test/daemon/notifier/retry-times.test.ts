@@ -16,6 +16,15 @@ test('the database is asked at first, and again after a while', async () => {
   expect(times.isDue()).toBe(true);
 });
 
+test('the database is asked again although the next retry that it knew is due much later', async () => {
+  const { clock, times } = retries();
+  await times.refresh(async () => clock.at + 60_000);
+  clock.at += 4_999;
+  expect(times.isDue()).toBe(false);
+  clock.at += 1;
+  expect(times.isDue()).toBe(true);
+});
+
 test('what is due at once waits for others of the next moment', async () => {
   const { clock, times } = retries();
   await times.refresh(async () => clock.at - 60_000);
@@ -32,7 +41,7 @@ test('the earlier of two times counts, and only it wakes the loop', async () => 
     true,
     false,
   ]);
-  expect(times.next()).toBe(clock.at + 1_000);
+  expect([times.next(), times.note(clock.at + 1_000)]).toEqual([clock.at + 1_000, false]);
 });
 
 test('a failure that is noted while the database is asked is not forgotten', async () => {

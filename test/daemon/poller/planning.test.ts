@@ -17,6 +17,8 @@ interface Situation {
   readonly mayBegin?: boolean;
   /** Whether a purchase that answered well stands in for the one that is due. */
   readonly probed?: boolean;
+  /** Whether the shard of that purchase stays. */
+  readonly mayProbe?: boolean;
 }
 
 /** What is planned, and what was done with the entry. */
@@ -31,12 +33,14 @@ function planned(situation: Situation) {
     outlasts = true,
     mayBegin = true,
     probed = false,
+    mayProbe = mayBegin,
   } = situation;
-  const entryOf = (id: number) => ({ purchase: aPurchase({ id }), dueAt, slot: 3 }) as unknown as Entry;
+  const entryOf = (id: number) => ({ purchase: aPurchase({ id, shard: id }), dueAt, slot: 3 }) as unknown as Entry;
   const done: string[] = [];
   const window = {
     nextDue: () => dueAt,
-    takeOneOf: () => (probed ? entryOf(2) : null),
+    takeOneOf: (_: unknown, may: (purchase: Entry['purchase']) => boolean) =>
+      probed && may(entryOf(2).purchase) ? entryOf(2) : null,
     take: () => entryOf(1),
     settle: (_: Entry, next: { dueAt: number }) => done.push(`due in ${next.dueAt - NOW}`),
     nextTurn: () => done.push('next turn'),
@@ -45,7 +49,11 @@ function planned(situation: Situation) {
     ...{ inFlight, wasExtra, turns: { waiting }, site: { concurrency: 4, timeout: 1_000 } },
     ...{ probes: () => [2], take: () => ({ wait: pollWait, probe: probed }) },
   };
-  const ownership = { outlasts: () => outlasts, mayBegin: () => mayBegin, share: () => 1 };
+  const ownership = {
+    outlasts: () => outlasts,
+    mayBegin: (shard: number) => (shard === 2 ? mayProbe : mayBegin),
+    share: () => 1,
+  };
   type Args = Parameters<typeof nextCall>;
   const context = { ownership, extraCalls: { giveTurn: () => extraWait }, now: NOW } as unknown as Args[2];
   const call = nextCall(calls as unknown as Args[0], window as unknown as Args[1], context);
@@ -60,9 +68,11 @@ test.each<[string, Situation, unknown, string[]?]>([
   ['the first one is due later', { dueAt: NOW + 700 }, rest(700)],
   ['one is due', {}, 'poll 1', ['next turn']],
   ['a purchase that answered well is polled in its place', { probed: true }, 'poll 2 as a probe', ['next turn']],
+  ['the shard of one that answered well is given away', { probed: true, mayProbe: false }, 'poll 1 as a probe', ['next turn']],
   ['an extra call waits, too', { waiting: 1 }, { kind: 'extra' }],
   ['the last call was an extra one', { waiting: 1, wasExtra: true }, 'poll 1', ['next turn']],
   ['the last call was an extra one, and no poll is due', { waiting: 1, wasExtra: true, dueAt: NOW + 1 }, { kind: 'extra' }],
+  ['the last call was an extra one, and nothing is watched', { waiting: 1, wasExtra: true, dueAt: null }, { kind: 'extra' }],
   ['the extra call has to wait for its place', { waiting: 1, extraWait: 40 }, rest(40)],
   ['the poll has to wait for its place', { pollWait: 30 }, rest(30), ['due in 0']],
   ['the lease is too short', { outlasts: false }, rest(250)],

@@ -10,7 +10,16 @@ test('a replica that names less than another one takes no shard, and says so onc
   const beside = (...sites: string[]) =>
     part([{ id: 'other', insertedAt: 1, named: naming(...sites) }] as never, { insertedAt: 2, databaseNow: 0 } as never);
   expect(beside('se')).toMatchObject({ isOutdone: false, parties: 2 });
-  expect([beside('se', 'no').isOutdone, beside('se', 'no').includes(3)]).toEqual([true, false]);
+  expect(logged).toEqual([]);
+  expect(beside('se', 'no').isOutdone).toBe(true);
+  const said = {
+    event: 'replica.outdone',
+    detail: expect.stringContaining('another daemon'),
+    advice: expect.stringContaining('same settings'),
+  };
+  expect(logged).toMatchObject([said]);
+  expect([beside('se', 'no').includes(3), logged.length]).toEqual([false, 1]);
+  expect(beside('se').isOutdone).toBe(false);
   expect(beside('se').isOutdone).toBe(false);
   expect(logged.map(({ event }) => event)).toEqual(['replica.outdone', 'replica.takes_part']);
 });

@@ -97,3 +97,34 @@ test('is not noted later when the clock was set back before it could be noted', 
   await see(-5 * HOUR, a);
   expect([known(a), await noted()]).toEqual([[0], []]);
 });
+
+test('is none before the first reading, nor once another database answers, and then what that one has noted', () => {
+  const a = replica();
+  expect(a.skipped()).toEqual([]);
+  const before: SkippedTime = [{ from: 1, until: 2 }];
+  a.read(5 * HOUR, before);
+  expect(a.skipped()).toEqual([...before, { from: now - 5 * HOUR, until: now }]);
+  a.forget();
+  expect(a.skipped()).toEqual([]);
+});
+
+test('is what the clock stepped by, from ten seconds on, without the time for which the machine was suspended', () => {
+  const { suspended: _, ...clock } = { ...realClock(), now: () => now };
+  const awake = createSkippedTime({ sql: database.sql, clock });
+  awake.read(9_999, []);
+  expect(awake.skipped()).toEqual([]);
+  awake.read(10_000, []);
+  expect(awake.skipped()).toEqual([{ from: now - 10_000, until: now }]);
+  const a = replica();
+  suspended += HOUR;
+  a.read(HOUR, []);
+  expect(a.skipped()).toEqual([]);
+});
+
+test('stays when the clock is set back to a moment after it was seen', () => {
+  const a = replica();
+  a.read(5 * HOUR, []);
+  now += HOUR;
+  a.read(-HOUR / 2, []);
+  expect(known(a)).toEqual([5]);
+});

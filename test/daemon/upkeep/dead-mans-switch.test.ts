@@ -43,6 +43,7 @@ function deadMansSwitch({
   timeout = 10_000,
   monotonic = () => 0,
   proxy,
+  origin = monitor.origin,
 }: Options = {}) {
   const loops = Object.entries({ poller: 0, judge: 0, notifier: 0, ownership: 0, upkeep: 0, ...goodAgo }).map(([name, ago]) => ({
     ...{ name, goodAgo: ago },
@@ -51,7 +52,7 @@ function deadMansSwitch({
   const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
   return createDeadMansSwitch({
     ...{ sql: database.sql, clock: { ...testClock(), now: Date.now, monotonic }, replica, timeout, ceilings: CEILINGS },
-    url: `${monitor.origin.replace('127.0.0.1', proxy === undefined ? '127.0.0.1' : 'alive.example')}${SECRET_PATH}`,
+    url: `${origin.replace('127.0.0.1', proxy === undefined ? '127.0.0.1' : 'alive.example')}${SECRET_PATH}`,
     way: { proxy: proxy ?? null, by: 'HTTP_PROXY' },
     log: createLogger({ level: 'debug', destination }),
     health: { seen: () => loops },
@@ -64,6 +65,7 @@ interface Options {
   readonly timeout?: number;
   readonly monotonic?: () => number;
   readonly proxy?: string;
+  readonly origin?: string;
 }
 const CEILINGS = new Map([['@slack', 5]]);
 
@@ -279,25 +281,56 @@ test('when the last channel for people is broken it is not called until one take
 });
 
 test('what goes wrong on the way is said once, without the address, until it works again', async () => {
-  const caller = deadMansSwitch({ timeout: 3_000 });
+  const caller = deadMansSwitch();
   const target = await startStandIn<Call>(({ path, body }) => ({ kept: { path, body } }));
-  monitor.respond({ status: 302, headers: { location: `${target.origin}/elsewhere` } }, { status: 302 }, { status: 500 });
-  for (let times = 0; times < 3; times++) expect(await caller.tick()).toBe(15_000);
+  monitor.respond(
+    { status: 302, headers: { location: `${target.origin}/elsewhere` } },
+    { status: 302 },
+    { status: 500 },
+    { status: 300 },
+  );
+  for (let times = 0; times < 4; times++) expect(await caller.tick()).toBe(15_000);
   expect(target.received).toEqual([]);
   await target.stop();
   expect(await lastSwitchCall(database.sql)).toBeNull();
-  monitor.respond({ hang: 'answer' }, { reset: 'answer' });
-  await caller.tick();
+  monitor.respond({ reset: 'answer' });
   await caller.tick();
   await caller.tick();
   expect(said()).toEqual([
     'dead_mans_switch.failed: It answered 302.',
     'dead_mans_switch.failed: It answered 500.',
-    'dead_mans_switch.failed: It did not answer within 3000 ms.',
+    'dead_mans_switch.failed: It answered 300.',
     expect.stringMatching(/^dead_mans_switch\.failed: No answer came \(\w+\)\.$/),
     'dead_mans_switch.resumed',
   ]);
   expect(log.join('')).not.toContain('a-secret-id');
+  await caller.close();
+});
+
+test('one that does not answer in time is called again soon', async () => {
+  const caller = deadMansSwitch({ timeout: 300 });
+  monitor.respond({ hang: 'answer' });
+  expect(await caller.tick()).toBe(15_000);
+  expect(said()).toEqual(['dead_mans_switch.failed: It did not answer within 300 ms.']);
+  await caller.close();
+});
+
+test('it says who calls, and asks for an answer that needs no unpacking', async () => {
+  const headers: unknown[] = [];
+  const heard = await startStandIn((arrival) => {
+    headers.push(arrival.headers);
+    return { kept: arrival };
+  });
+  const caller = deadMansSwitch({ origin: heard.origin });
+  await caller.tick();
+  await caller.close();
+  await heard.stop();
+  expect(headers).toMatchObject([{ 'user-agent': 'purchase-watch', 'accept-encoding': 'identity' }]);
+});
+
+test('a process that starts on a machine that has run for long waits for the first work of its loops', async () => {
+  const caller = deadMansSwitch({ goodAgo: { poller: null }, monotonic: () => 60 * MINUTE });
+  expect([await caller.tick(), said()]).toEqual([1_000, []]);
   await caller.close();
 });
 

@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { agesOf, areFewerThanUsual, completionsOf, edgesOf, hourUntil, showsAges } from '../../../src/domain/flow/flow.ts';
+import {
+  agesOf,
+  areFewerThanUsual,
+  completionsOf,
+  edgesOf,
+  hourBefore,
+  hourUntil,
+  showsAges,
+  tenMinutesBefore,
+} from '../../../src/domain/flow/flow.ts';
 
 const T = Date.UTC(2026, 10, 20, 14, 27, 18);
 const MINUTE = 60_000;
@@ -8,6 +17,12 @@ test('the hour begins an hour before the present ten minutes', () => {
   expect(hourUntil(T)).toEqual({ from: Date.UTC(2026, 10, 20, 13, 20), present: Date.UTC(2026, 10, 20, 14, 20), to: T });
   const sharp = Date.UTC(2026, 10, 20, 14, 20);
   expect(hourUntil(sharp)).toEqual({ from: sharp - 60 * MINUTE, present: sharp, to: sharp });
+});
+
+test('before a moment at which it is noted how purchases stand lie ten minutes, and an hour', () => {
+  const at = Date.UTC(2026, 10, 20, 14, 20);
+  expect(tenMinutesBefore(at)).toEqual({ from: at - 10 * MINUTE, present: at - 10 * MINUTE, to: at });
+  expect(hourBefore(at)).toEqual({ from: at - 60 * MINUTE, present: at - 10 * MINUTE, to: at });
 });
 
 describe('edges', () => {

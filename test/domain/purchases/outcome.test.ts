@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { outcomeOf, PAID_STATES } from '../../../src/domain/purchases/outcome.ts';
+import { FINAL_STATES, outcomeOf, PAID_STATES } from '../../../src/domain/purchases/outcome.ts';
+import { namedState } from '../../../src/domain/purchases/states.ts';
 
 const [COMPLETED, TIMED_OUT, CARD] = [2, 5, 6];
 const a = (differs: Partial<Parameters<typeof outcomeOf>[0]>) =>
@@ -19,3 +20,8 @@ test.each<[string, Parameters<typeof a>[0], string]>([
 ])('a purchase that is %s', (_, purchase, outcome) => expect(a(purchase)).toBe(outcome));
 
 test('Completed and PaymentHandledByMerchant are paid', () => expect(PAID_STATES).toEqual([COMPLETED, 13]));
+
+test('a checkout ends in these states, whether paid or not', () =>
+  expect(FINAL_STATES.map((state) => namedState(state).name)).toEqual([
+    ...['Completed', 'Error', 'SessionTimedOut', 'Cancelled', 'CreditNotApproved', 'PaymentHandledByMerchant'],
+  ]));

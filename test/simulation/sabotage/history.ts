@@ -8,8 +8,8 @@ export const HISTORY: readonly Guard[] = [
     name: 'a row that was read just after its record',
     promise: 'a purchase that was just polled is not taken for one that was changed from outside',
     file: 'src/daemon/poller/window/window.ts',
-    from: 'return newer !== null && next !== null && !isNewer(newer.purchase, next.purchase) ? null : newer;',
-    to: 'return newer;',
+    from: 'else if (known && !isNewer(purchase, known.purchase)) return;',
+    to: '',
   },
   {
     name: 'the patrol takes nothing once the lease has ended',

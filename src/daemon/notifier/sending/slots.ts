@@ -9,7 +9,7 @@ export type Slots = ReturnType<typeof createSlots>;
 export function createSlots(most: number, parties: () => number) {
   const common = Math.ceil(most / 2);
   const taken = new Map<object, number>();
-  let own = most - common;
+  let own = 0;
   let borrowed = 0;
 
   /** Each subscriber's share depends on their number, so borrowed slots are counted again when the number changes. */

@@ -45,6 +45,6 @@ export function createStartList({ wake }: Pick<Rest, 'wake'>) {
 
 function takeFrom(set: Set<Subscriber>): Subscriber | undefined {
   const [next] = set;
-  if (next !== undefined) set.delete(next);
+  set.delete(next!);
   return next;
 }

@@ -10,7 +10,7 @@ const END = Number.MAX_SAFE_INTEGER;
 export function createCursors(before = -1) {
   const cursors = new Map<number, Cursor>();
   /** Every cursor has read through this slot, so that a queue with nothing to read costs nothing. */
-  let complete = -1;
+  let complete = before;
   const hasPassed = (shard: number, slot: number, id: number): boolean => {
     const cursor = cursors.get(shard);
     return cursor !== undefined && (slot < cursor.slot || (slot === cursor.slot && id <= cursor.id));
@@ -26,7 +26,7 @@ export function createCursors(before = -1) {
     },
     /** Begins to read these shards from their first slot. */
     gain: (shards: readonly number[]): void => {
-      if (shards.length > 0) complete = -1;
+      complete = before;
       for (const shard of shards) cursors.set(shard, { shard, slot: before, id: 0 });
     },
     drop: (shards: readonly number[]): void => {

@@ -90,5 +90,5 @@ function nextBulkRead(site: string, window: Window): WindowRead | null {
 
 /** With little room, only some shards: those that are furthest behind. */
 function furthestBehind(behind: readonly Cursor[], room: number): readonly Cursor[] {
-  return behind.length <= room ? behind : behind.toSorted((a, b) => a.slot - b.slot || a.id - b.id).slice(0, room);
+  return behind.toSorted((a, b) => a.slot - b.slot || a.id - b.id).slice(0, room);
 }

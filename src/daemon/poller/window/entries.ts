@@ -41,7 +41,7 @@ export function createEntries() {
   const counts: Record<EntryKind, number> = { urgent: 0, ordinary: 0, bulk: 0 };
   const heaps = createRankedHeaps<Entry>();
   /** No entry that could be evicted lies in a later slot. */
-  let latest = -1;
+  let latest = 0;
 
   const push = (entry: Entry): void => {
     if (kindOf(entry) === 'ordinary') latest = Math.max(latest, entry.slot);

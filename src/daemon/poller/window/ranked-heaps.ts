@@ -49,7 +49,7 @@ export function createRankedHeaps<Entry extends Ranked>() {
       let next: Instant | null = null;
       for (const rank of ranksInTurn(turn)) {
         const dueAt = top(rank)?.dueAt;
-        if (dueAt !== undefined && (next === null || dueAt < next)) next = dueAt;
+        if (dueAt !== undefined) next = Math.min(next ?? dueAt, dueAt);
       }
       return next;
     },

@@ -92,9 +92,11 @@ export function createWindow(options: WindowOptions) {
     /** A busy entry is idle again: it stays with these values, or leaves. */
     settle: (entry: Entry, next: Next | null): void => {
       if (entry.gone) return;
-      const newer = takeNewer(entry, next);
-      if (newer === null && next !== null) entries.putBack(entry, next);
-      else entries.remove(entry);
+      const { newer } = entry;
+      entry.newer = null;
+      if (next === null) entries.remove(entry);
+      else entries.putBack(entry, next);
+      // One that was read just after the entry's record holds the same values as the record, and is left alone.
       if (newer !== null) put(newer);
     },
     /** Drops shards with their purchases. */
@@ -156,13 +158,6 @@ function createEntrance(entries: Entries, { cursors, bulk }: Queues, { room, roo
       pressure = value;
     },
   };
-}
-
-/** The row that was read meanwhile, if it is newer; one that was read just after the entry's record holds the same values as the record. */
-function takeNewer(entry: Entry, next: Next | null): QueuedPurchase | null {
-  const { newer } = entry;
-  entry.newer = null;
-  return newer !== null && next !== null && !isNewer(newer.purchase, next.purchase) ? null : newer;
 }
 
 function roomsOf({ count }: Pick<Entries, 'count'>, capacity: number) {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { choose, RENEWAL_REST, timeFor } from '../../../../src/daemon/notifier/sending/choosing.ts';
 import { createSlots } from '../../../../src/daemon/notifier/sending/slots.ts';
 import { setHealth } from '../../../../src/daemon/notifier/subscribers/health-in-memory.ts';
@@ -11,7 +11,7 @@ type Context = Parameters<typeof choose>[1];
 
 function context({ epoch = 7 as number | null, owned = [0], mayBegin = true, isActive = true, slots = 8 } = {}): Context {
   const ownership = { epochOf: () => epoch, owned: () => owned, mayBegin: () => mayBegin };
-  const clock = { now: () => NOW, monotonic: () => 0 };
+  const clock = { now: () => NOW, monotonic: () => 1_000 };
   return {
     clock,
     ownership,
@@ -36,11 +36,11 @@ const ended = { ...paused, pausedUntil: NOW };
 test.each<[string, (subscriber: Subscriber) => void, Parameters<typeof context>[0], object]>([
   ['it is off', () => undefined, { isActive: false }, { kind: 'none' }],
   ['it had its messages of this hour', ({ pace }) => holdBack(pace, NOW + 1_000), {}, { kind: 'none' }],
-  ['it rests', ({ pace }) => restUntil(pace, 400), {}, { kind: 'rest', wait: 400 }],
+  ['it rests', ({ pace }) => restUntil(pace, 1_400), {}, { kind: 'rest', wait: 400 }],
   // The end of what is in flight is the next start.
   [
     'it rests with something in flight',
-    ({ pace }) => void Object.assign(pace, { notBefore: 400, inFlight: 1 }),
+    ({ pace }) => void Object.assign(pace, { notBefore: 1_400, inFlight: 1 }),
     {},
     { kind: 'none' },
   ],
@@ -53,6 +53,12 @@ test.each<[string, (subscriber: Subscriber) => void, Parameters<typeof context>[
   expect(choose(subscriber, context(differs))).toEqual(expected);
 });
 
+test('the next delivery leaves at the end of a rest', () => {
+  const subscriber = withDeliveries();
+  restUntil(subscriber.pace, 1_000);
+  expect(choose(subscriber, context()).kind).toBe('send');
+});
+
 test('a subscriber that has its own slot, and the one that can be borrowed, waits', () => {
   const [subscriber, few] = [withDeliveries(aDelivery(1), aDelivery(2), aDelivery(3)), context({ slots: 1 })];
   expect([1, 2, 3].map(() => choose(subscriber, few).kind)).toEqual(['send', 'send', 'full']);
@@ -60,13 +66,18 @@ test('a subscriber that has its own slot, and the one that can be borrowed, wait
 
 test('while the lease is too short the delivery stays, and is chosen once the lease is longer', () => {
   const subscriber = withDeliveries();
-  expect(choose(subscriber, context({ mayBegin: false }))).toEqual({ kind: 'rest', wait: RENEWAL_REST });
+  const short = context({ mayBegin: false, slots: 1 });
+  // It takes no slot.
+  for (let time = 0; time < 3; time++) expect(choose(subscriber, short)).toEqual({ kind: 'rest', wait: RENEWAL_REST });
   expect(choose(subscriber, context()).kind).toBe('send');
 });
 
 test('a delivery of a shard that was lost leaves memory with its lane', () => {
   const subscriber = withDeliveries(aDelivery(1, { lane: 5 }), aDelivery(2, { lane: 5 }), aDelivery(3));
+  const restart = vi.spyOn(subscriber.reading, 'restart');
   expect(choose(subscriber, context({ epoch: null })).kind).toBe('dropped');
+  // Another shard's deliveries may have been read over.
+  expect(restart).toHaveBeenCalledOnce();
   expect([...subscriber.queue.ids()]).toEqual([3]);
   expect(choose(withDeliveries(), context({ mayBegin: false, owned: [] })).kind).toBe('dropped');
 });
@@ -80,6 +91,14 @@ test('retries and replays take half of what may be in flight, and one at least',
     return choice.kind;
   });
   expect(kinds).toEqual(['send', 'send', 'none']);
+});
+
+test('retries and replays take half of the few that a subscriber gets that has just failed', () => {
+  const subscriber = withDeliveries(aDelivery(1, { rank: REPLAYED }), aDelivery(2, { rank: REPLAYED }));
+  Object.assign(subscriber.health, { allowance: 3 });
+  expect(choose(subscriber, context()).kind).toBe('send');
+  begin(subscriber.pace, true);
+  expect(choose(subscriber, context()).kind).toBe('none');
 });
 
 test('an attempt may take its time-out and the time to write its result', () => {

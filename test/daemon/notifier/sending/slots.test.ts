@@ -43,6 +43,11 @@ test('what is taken and given back many times stays what it was: its own first, 
   expect(taken(slots, news, 600)).toBe(51 + 256 - 4 * 13);
 });
 
+test('a slot of its own that is given back is its own again', () => {
+  const slots = createSlots(2, () => 1);
+  for (let turn = 0; turn < 5; turn++) expect([slots.take(shop), slots.give(shop)]).toEqual([true, false]);
+});
+
 test('the share of each follows their number', () => {
   let parties = 1;
   const slots = createSlots(8, () => parties);

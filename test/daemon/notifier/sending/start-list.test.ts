@@ -29,6 +29,11 @@ test('who waited for a slot comes before those that have just sent', () => {
   expect([starts.take(), starts.take()]).toEqual([books, shop]);
   starts.slotFreed();
   expect(starts.take()).toBeUndefined();
+  // A slot for which nobody waits wakes nobody, and keeps nobody back.
+  expect(wake).toHaveBeenCalledOnce();
+  starts.addWhenFree(books);
+  starts.slotFreed();
+  expect(starts.take()).toBe(books);
 });
 
 test('a subscriber that rests has one timer', () => {

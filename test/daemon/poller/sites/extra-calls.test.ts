@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { InvoiceAnswer } from '../../../../src/checkout/invoice-details.ts';
 import { createExtraCalls, type ExtraCalls } from '../../../../src/daemon/poller/sites/extra-calls.ts';
 import { createSiteCalls, type SiteCalls } from '../../../../src/daemon/poller/sites/site-calls.ts';
@@ -16,6 +16,8 @@ let extraCalls: ExtraCalls;
 let lease: { share: number; outlasts: boolean; mayBegin: boolean };
 /** What was asked, in order. */
 let asked: string[];
+const pollInvoice = vi.fn();
+const wake = vi.fn();
 let invoice: InvoiceAnswer;
 let status: Observation;
 const quiet = new AbortController().signal;
@@ -24,6 +26,7 @@ const purchase = { id: 1, site: 'se', purchaseId: 'p-1', shard: 0 };
 beforeEach(() => {
   elapsed = 0;
   asked = [];
+  vi.clearAllMocks();
   lease = { share: 1, outlasts: true, mayBegin: true };
   invoice = NOTHING;
   status = answer(2);
@@ -38,7 +41,10 @@ beforeEach(() => {
     timeout: MINUTE,
     invoices: true,
     pollStatus: () => ask('status', status),
-    pollInvoice: () => ask('invoice', NOTHING as { kind: 'not_eligible'; detail: string }),
+    pollInvoice: (...args: unknown[]) => {
+      pollInvoice(...args);
+      return ask('invoice', NOTHING as { kind: 'not_eligible'; detail: string });
+    },
     invoice: () => ask('invoice', invoice),
     token: () => null,
   };
@@ -54,7 +60,7 @@ beforeEach(() => {
   extraCalls = createExtraCalls({
     siteCalls: new Map([['se', calls]]),
     ownership: { share: () => lease.share, outlasts: () => lease.outlasts, mayBegin: () => lease.mayBegin } as never,
-    wake: () => {},
+    wake,
   });
 });
 const invoiceOf = (differs: { site?: string; signal?: AbortSignal } = {}) =>
@@ -73,12 +79,44 @@ describe('a call beside the queue', () => {
   test('waits for its place among the calls of the site, and is one of those in flight', async () => {
     expect(calls.take(1).wait).toBe(0);
     const answered = invoiceOf();
-    expect([pumped(), asked, extraCalls.busy()]).toEqual([SECOND, [], 1]);
+    expect([pumped(), asked, extraCalls.busy(), wake.mock.calls.length]).toEqual([SECOND, [], 1, 1]);
     elapsed = SECOND;
-    expect([pumped(), calls.inFlight]).toEqual([0, 1]);
-    expect(await answered).toEqual(NOTHING);
+    expect([pumped(), calls.inFlight, calls.wasExtra]).toEqual([0, 1, true]);
+    expect([await answered, wake.mock.calls.length]).toEqual([NOTHING, 2]);
     expect([asked, calls.inFlight, extraCalls.busy()]).toEqual([['invoice'], 0, 0]);
     expect(calls.take(1).wait).toBe(SECOND);
+  });
+
+  test('waits as long as a call of the site may take', async () => {
+    calls.take(1);
+    void invoiceOf();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(calls.turns.waiting).toBe(1);
+    calls.turns.dismiss();
+  });
+
+  test.each<[string, Observation, object]>([
+    ['fails', trouble('malformed'), { kind: 'malformed' }],
+    ['says nothing new', { kind: 'same' }, { kind: 'busy' }],
+  ])('about a purchase without an invoice whose status %s says so', async (_, seen, reply) => {
+    invoice = trouble('unknown') as InvoiceAnswer;
+    status = seen;
+    const answered = invoiceOf();
+    pumped();
+    await settled();
+    elapsed = SECOND;
+    pumped();
+    expect(await answered).toMatchObject(reply);
+  });
+
+  test('takes no second place when the caller no longer waits', async () => {
+    invoice = trouble('unknown') as InvoiceAnswer;
+    const controller = new AbortController();
+    const answered = invoiceOf({ signal: controller.signal });
+    pumped();
+    await settled();
+    controller.abort();
+    expect([await answered, asked]).toEqual([{ kind: 'busy', retryAfter: SECOND }, ['invoice']]);
   });
 
   test('takes a second place to find out why there is no invoice', async () => {
@@ -106,6 +144,12 @@ describe('a call beside the queue', () => {
   });
 
   test('teaches the breaker what it learns of the site', async () => {
+    const learn = vi.spyOn(calls, 'answered');
+    const good = invoiceOf();
+    pumped();
+    await good;
+    expect(learn).toHaveBeenLastCalledWith({ kind: 'same' }, { purchase: 1, probe: false });
+    elapsed = SECOND;
     invoice = trouble('throttled') as InvoiceAnswer;
     const answered = invoiceOf();
     pumped();
@@ -127,6 +171,23 @@ describe('a call beside the queue', () => {
 
   test('about a site that is not configured is none', async () => {
     expect(await invoiceOf({ site: 'no' })).toMatchObject({ kind: 'unconfigured' });
+  });
+
+  test('that a poll makes is answered with what may be kept, while the lease is long enough for it', async () => {
+    const trace = {} as never;
+    const mayBegin = vi.fn(() => true);
+    const withLease = createExtraCalls({
+      siteCalls: new Map(),
+      ownership: { outlasts: () => true, share: () => 1, mayBegin } as never,
+      wake,
+    });
+    const polled = withLease.pollInvoice(calls, { ...purchase, shard: 3 }, trace);
+    withLease.giveTurn(calls);
+    expect([await polled, mayBegin.mock.calls, pollInvoice.mock.calls]).toEqual([
+      NOTHING,
+      [[3, 2 * MINUTE + 2 * SECOND]],
+      [['p-1', trace]],
+    ]);
   });
 
   test('that a poll makes is given up when the shard was lost while it waited', async () => {

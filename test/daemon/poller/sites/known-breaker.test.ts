@@ -22,3 +22,14 @@ test('it is closed at first, and knows since when it is as it is, and when it is
   expect(known.now()).toEqual({ ...open, cause: 'throttled', nextProbeAt: START + 15_000 });
   expect(known.get()).toMatchObject({ probeAt: 15_000 });
 });
+
+test('when it is probed is computed once, because clocks drift, and not at all once it is closed', () => {
+  const clock = { now: START, monotonic: 0 };
+  const known = createKnownBreaker({ now: () => clock.now, monotonic: () => clock.monotonic });
+  known.set(OPEN);
+  Object.assign(clock, { now: START + 2_000, monotonic: 1_000 });
+  known.set(OPEN);
+  expect(known.now().nextProbeAt).toBe(START + 5_000);
+  known.set(CLOSED);
+  expect(known.now()).toEqual({ breaker: 'closed', cause: null, since: START + 2_000, nextProbeAt: null });
+});

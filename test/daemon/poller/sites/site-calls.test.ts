@@ -111,6 +111,103 @@ describe('calls', () => {
   });
 });
 
+describe('one site', () => {
+  const fail = (...purchases: number[]): void => {
+    for (const purchase of purchases) siteCalls.answered(bad, { purchase, probe: false });
+  };
+  const logged = () => log.map((line) => JSON.parse(line) as Record<string, unknown>);
+
+  test('counts the calls that left and those under way, and knows whether the last one was extra', () => {
+    expect(siteCalls.seen()).toEqual({ breaker: 'closed', cause: null, since: START, nextProbeAt: null, calls: 0 });
+    expect(siteCalls.wasExtra).toBe(false);
+    siteCalls.begin(false);
+    siteCalls.begin(true);
+    siteCalls.end();
+    expect([siteCalls.seen().calls, siteCalls.inFlight, siteCalls.wasExtra]).toEqual([2, 1, true]);
+  });
+
+  test('lets a call leave as a probe once its pause is over and the ceiling allows it', () => {
+    expect(siteCalls.take(1)).toEqual({ wait: 0, probe: false });
+    elapsed = 300;
+    fail(1, 2, 3, 4, 5);
+    elapsed = 800;
+    expect(siteCalls.take(1)).toEqual({ wait: 500, probe: false });
+    expect(siteCalls.restsFor()).toBe(500);
+    elapsed = 1_300;
+    expect(siteCalls.take(0)).toEqual({ wait: SECOND, probe: false });
+    expect(siteCalls.take(1)).toEqual({ wait: 0, probe: true });
+    expect(siteCalls.take(1)).toEqual({ wait: Number.POSITIVE_INFINITY, probe: false });
+  });
+
+  test('has purchases asked first that answered well lately: while it is in doubt, and as probes', () => {
+    expect(siteCalls.probes()).toEqual([]);
+    for (const purchase of [1, 2, 3]) siteCalls.answered(good, { purchase, probe: false });
+    fail(11, 12, 13, 14);
+    expect(siteCalls.probes()).toEqual([]);
+    fail(15);
+    expect([siteCalls.fails(), siteCalls.probes()]).toEqual([false, [3, 2, 1]]);
+    fail(16, 17);
+    expect([siteCalls.fails(), siteCalls.probes()]).toEqual([true, []]);
+    elapsed = SECOND;
+    expect(siteCalls.probes()).toEqual([3, 2, 1]);
+  });
+
+  test('is said to fail once no call under way can show the opposite, and to answer once a probe is answered', () => {
+    siteCalls.begin(false);
+    fail(1, 2, 3, 4, 5);
+    expect([siteCalls.fails(), logged()]).toEqual([true, []]);
+    siteCalls.end();
+    fail(6);
+    const failing = { event: 'site.failing', site: 'se', reason: 'http_503', detail: 'The service answers http_503.' };
+    expect(logged()).toMatchObject([failing]);
+    // A call that left before the failures.
+    siteCalls.answered(good, { purchase: 7, probe: false });
+    expect([logged().length, siteCalls.fails()]).toEqual([1, true]);
+    elapsed = SECOND;
+    siteCalls.take(1);
+    siteCalls.answered(good, { purchase: 8, probe: true });
+    expect(logged()).toMatchObject([failing, { event: 'site.answers', site: 'se' }]);
+  });
+
+  test('is not said to fail when a call that was under way is answered well', () => {
+    siteCalls.begin(false);
+    fail(1, 2, 3, 4, 5);
+    siteCalls.end();
+    siteCalls.answered(good, { purchase: 7, probe: false });
+    expect([siteCalls.fails(), logged()]).toEqual([false, []]);
+  });
+
+  test('whose answers are all nonsense fails for that reason, although they count like no answers', async () => {
+    for (elapsed of [0, 60 * SECOND, 120 * SECOND, 180 * SECOND]) answered(trouble('malformed'), 12);
+    await reported();
+    const [own] = await database.sql`select reason from purchase_watch_internal.site_reach where replica = 'rep_1'`;
+    expect([siteCalls.fails(), own!.reason]).toEqual([true, 'malformed']);
+  });
+
+  test('that could not be probed for ten minutes begins to fail anew', async () => {
+    answered(bad, 5);
+    await reported();
+    const failingSince = async (error: string) => {
+      const own = await database.sql`select failing_since, error from purchase_watch_internal.site_reach where replica = 'rep_1'`;
+      return own[0]!.error.includes(error) ? own[0]!.failingSince - START : null;
+    };
+    elapsed = 601 * SECOND - 1;
+    siteCalls.look();
+    take(1);
+    // While a probe is under way it was not for want of a purchase.
+    elapsed = 700 * SECOND;
+    siteCalls.look();
+    answered(trouble('unreachable', { reason: 'timeout' }));
+    await expect.poll(() => failingSince('timeout')).toBe(0);
+    elapsed = 702 * SECOND + 600 * SECOND;
+    siteCalls.look();
+    elapsed += 5 * SECOND;
+    take(1);
+    answered(trouble('unreachable', { reason: 'http_500' }));
+    await expect.poll(() => failingSince('http_500')).toBe(1_302 * SECOND);
+  });
+});
+
 describe('whether failures are the whole site', () => {
   test('is said from the fifth in a row on, until it answers freely again', () => {
     answered(bad, 4);

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { getEventListeners } from 'node:events';
+import { expect, test, vi } from 'vitest';
 import { createTurns } from '../../../../src/daemon/poller/sites/turns.ts';
 
 const PATIENCE = 60_000;
@@ -31,4 +32,15 @@ test('everybody can be sent away', async () => {
   const waiting = [turns.wait({ patience: PATIENCE }), turns.wait({ patience: PATIENCE })];
   turns.dismiss();
   expect([...(await Promise.all(waiting)), turns.waiting]).toEqual([false, false, 0]);
+});
+
+test('after a turn nothing is left that waits, and a turn that nobody waits for is none', async () => {
+  vi.useFakeTimers();
+  const turns = createTurns();
+  const { signal } = new AbortController();
+  const waiting = turns.wait({ patience: PATIENCE, signal });
+  turns.next();
+  turns.next();
+  expect([await waiting, vi.getTimerCount(), getEventListeners(signal, 'abort')]).toEqual([true, 0, []]);
+  vi.useRealTimers();
 });

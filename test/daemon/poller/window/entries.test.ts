@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { createEntries, type Entry } from '../../../../src/daemon/poller/window/entries.ts';
+import { numberOf } from '../../../../src/domain/purchases/states.ts';
 import { FIRST_BULK_SLOT } from '../../../../src/postgres/migrations/names.ts';
 import { dueSlot } from '../../../../src/postgres/polling/queue.ts';
 import { aPurchase } from '../../../support/a-purchase.ts';
@@ -46,6 +47,19 @@ test('one that was asked for is urgent until a poll of it is recorded', () => {
   expect(counts(all)).toEqual([0, 1, 0]);
 });
 
+test('one at which the customer is at work goes before others, however it was registered', () => {
+  const atBank = numberOf('WaitingForIdentityProvider')!;
+  const all = entries(entry(1, { isBulk: true, rank: 3 }), entry(2, { rank: 0 }), entry(3));
+  for (let count = 0; count < 2; count++) {
+    const { purchase, ...rest } = all.take(0)!;
+    all.putBack(all.get(purchase.id)!, {
+      ...rest,
+      purchase: { ...purchase, polls: 1, state: purchase.id === 1 ? null : atBank },
+    });
+  }
+  expect([1, 2].map((id) => all.get(id)!.rank)).toEqual([3, 1]);
+});
+
 test('a purchase is taken by id before it is due, and once', () => {
   const all = entries(entry(1, { dueAt: 99 }), entry(2));
   expect(all.takeOneOf([7, 1], () => false)).toBeNull();
@@ -72,4 +86,12 @@ test('ordinary ones of later slots make room; those whose place a cursor would n
   const all = entries(soon, late, moved, urgent);
   expect(all.evict(2).map(({ purchase }) => purchase.id)).toEqual([2]);
   expect([all.evict(2), all.count('ordinary'), all.nextDue()]).toEqual([[], 2, SLOT]);
+});
+
+test('what stays when others make room comes out in order, and once', () => {
+  const all = entries(entry(1), entry(2, { dueAt: 10 }), entry(3, { dueAt: 5 * SLOT }));
+  all.evict(2);
+  const first = all.take(0)!;
+  all.putBack(first, { purchase: first.purchase, dueAt: 20, slot: 0 });
+  expect([10, 20, 30].map((now) => all.take(now)?.purchase.id)).toEqual([2, 1, undefined]);
 });

@@ -15,6 +15,12 @@ test('of what is due the first rank comes, and in it the earliest', () => {
   expect(all.nextDue()).toBe(11);
 });
 
+test('the next one due is the earliest of any rank', () => {
+  expect(
+    [heaps(entry('a', 0, 5), entry('b', 3, 9)), heaps(entry('a', 0, 9), entry('b', 3, 5))].map((all) => all.nextDue()),
+  ).toEqual([5, 5]);
+});
+
 test('bulk registrations have their turn although more urgent ones wait', () => {
   const all = heaps(
     ...Array.from({ length: 20 }, (_, at) => entry(`u${at}`, 0, 0)),

@@ -23,6 +23,7 @@ test('a purchase that leaves memory while a load runs is loaded after it; one th
   all.left(2);
   expect([all.hasLeft(1), all.hasLeft(2), all.haveSomeLeft, all.takeDue()]).toEqual([false, true, true, []]);
   all.end();
+  all.left(4);
   expect([all.hasLeft(2), all.haveSomeLeft, all.takeDue()]).toEqual([false, false, [2]]);
 });
 
@@ -35,4 +36,15 @@ test('one that leaves while it is loaded by id is loaded once more', () => {
   all.done([3]);
   all.end();
   expect(all.takeDue()).toEqual([3]);
+});
+
+test('one that left before it is loaded by id is loaded once', () => {
+  const { all } = rereads();
+  all.begin();
+  all.left(3);
+  all.add(3, 0);
+  expect(all.takeDue()).toEqual([3]);
+  all.done([3]);
+  all.end();
+  expect(all.takeDue()).toEqual([]);
 });

@@ -100,6 +100,15 @@ describe('what is due', () => {
     expect(taken().epoch).toBe(8);
   });
 
+  test('is gone when its row is, and so is the answer about it', () => {
+    window.put(row());
+    const entry = taken();
+    window.remove(1);
+    window.remove(9);
+    window.settle(entry, entry);
+    expect([window.knows(1), entry.gone, ids()]).toEqual([false, true, []]);
+  });
+
   test('is known as long as it is in memory', () => {
     window.put(row());
     const entry = taken();
@@ -250,6 +259,12 @@ describe('a row that is read again', () => {
     expect([size(), window.nextDue()]).toEqual([1, null]);
   });
 
+  test('and is not polled any more does not enter memory, however far its queue has been read', () => {
+    readThrough(5);
+    window.put(row({ dueAt: null }));
+    expect(window.knows(1)).toBe(false);
+  });
+
   test('and is not polled any more leaves memory', () => {
     window.put(row({ dueAt: 100 }));
     window.put(row({ dueAt: null, revision: 1 }));
@@ -265,6 +280,14 @@ describe('a row that is read again', () => {
     expect(window.nextDue()).toBe(5);
     expect(taken().purchase.revision).toBe(1);
     expect(size()).toBe(1);
+  });
+
+  test('while it is asked, and leaves memory with the answer, comes in its place', () => {
+    window.put(row());
+    const entry = taken();
+    window.put(row({ revision: 1, dueAt: 7 }));
+    window.settle(entry, null);
+    expect([window.nextDue(), ids()]).toEqual([7, [1]]);
   });
 
   test('while it is asked, and was stopped, is gone after the answer', () => {
@@ -471,6 +494,8 @@ describe('ranks', () => {
     window.put(single(61, 9 * SLOT));
     expect([window.knows(60), window.knows(61), window.room()]).toEqual([false, true, 0]);
     expect(taken().purchase.id).toBe(61);
+    window.put(single(64, 10 * SLOT));
+    expect(window.knows(64)).toBe(true);
     // One that is planned for later waits for the cursor.
     window.put(single(63, 11 * SLOT));
     expect(window.knows(63)).toBe(false);
@@ -478,6 +503,15 @@ describe('ranks', () => {
     window.put(single(62, 9 * SLOT));
     window.makeRoom(1, 3);
     expect(window.knows(62)).toBe(true);
+  });
+
+  test('a purchase that goes first waits for its cursor when there are too many of them, and its shard must be held', () => {
+    for (let id = 1; id <= 65; id++) window.put(single(id, 9 * SLOT));
+    expect([window.knows(64), window.knows(65)]).toEqual([true, false]);
+    epochs.delete(1);
+    window.remove(1);
+    window.put({ ...single(66, 9 * SLOT), purchase: aPurchase({ id: 66, shard: 1 }) });
+    expect(window.knows(66)).toBe(false);
   });
 
   test('once its poll is recorded, a purchase goes by its state', () => {
@@ -509,11 +543,15 @@ describe('ranks', () => {
     expect(window.bulk.behind(LAST_SLOT)).toEqual([{ shard: 0, slot: BULK + 3, id: 163 }]);
     for (let count = 0; count < most / 2; count++) window.settle(taken(), null);
     expect([window.roomForBulk(), window.hasRoomAgain()]).toEqual([most / 2, true]);
+    readBulkThrough(LAST_SLOT);
+    window.put({ ...inBulk(200), slot: BULK + 3 });
+    expect(window.roomForBulk()).toBe(0);
   });
 
   test('shards that are lost and gained are read again in both queues', () => {
     readThrough(9);
     window.put(inBulk(1));
+    window.bulkBegins({ site: 'default', shard: 0, slot: BULK, id: 1 });
     window.drop([0]);
     expect([window.knows(1), window.bulk.behind(LAST_SLOT)]).toEqual([false, []]);
     window.gain([0]);
