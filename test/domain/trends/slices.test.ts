@@ -25,6 +25,37 @@ describe('worse slices', () => {
     expect(slices[2]!.where).toBe('s4, last waiting for identification');
   });
 
+  test('go by the customers who would have paid as before, not by the share', () => {
+    // 60 of 300 fewer, 100 of 2 000 fewer, and 90 of 900 fewer than by the share of before.
+    const now = [
+      ...came(300, 180, { site: 'small' }),
+      ...came(2_000, 1_500, { site: 'large' }),
+      ...came(900, 630, { site: 'grown' }),
+    ];
+    const before = [
+      ...came(300, 240, { site: 'small' }),
+      ...came(2_000, 1_600, { site: 'large' }),
+      ...came(450, 360, { site: 'grown' }),
+    ];
+    expect(worseSlices(now, before, week).slices.map(({ site }) => site)).toEqual(['large', 'grown', 'small']);
+  });
+
+  test('say their state, and of purchases without one that no state was seen', () => {
+    const state = (way: number | null) => worseSlices(came(900, 500, { way }), came(900, 800, { way }), week).slices[0]!;
+    expect(state(6)).toMatchObject({
+      state: { name: 'WaitingForCardPayments' },
+      where: 'se, last waiting for the card provider',
+    });
+    expect(state(null)).toMatchObject({ state: null, where: 'se, no state seen' });
+  });
+
+  test('are none where nothing grew worse, which is said with how many were looked at', () => {
+    const both = [...came(900, 700), ...came(900, 700, { site: 'fi' })];
+    const { words, slices } = worseSlices(both, both, week);
+    expect(slices).toEqual([]);
+    expect(words).toMatch(/^Of 2 slices with 30 customers or more, none had fewer/);
+  });
+
   test('are those beyond chance alone, corrected for the slices looked at', () => {
     const names = (slices: number) => {
       const others = Array.from({ length: slices - 1 }, (_, at) => came(1_000, 800, { site: `other ${at}` })).flat();
