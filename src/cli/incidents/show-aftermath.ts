@@ -1,6 +1,7 @@
 /** `incidents aftermath`: what an incident came to, as text to forward, or its customers as CSV. */
 
 import { aftermathCsv, readAftermath } from '../../actions/incidents/aftermath.ts';
+import { commandLine } from '../../domain/values/command-line.ts';
 import { JSON_OPTION } from '../terminal/arguments.ts';
 import { onDatabase } from '../terminal/database.ts';
 import { printable, printJson, printLine } from '../terminal/output.ts';
@@ -19,6 +20,6 @@ export const aftermath = onDatabase(
     // Marks are as people and programs wrote them.
     printLine(context, [body.sentence, '', ...body.text.split('\n').map(printable), '', body.reckoning].join('\n'));
     if (body.worstAt !== null)
-      printLine(context, `\nHow it was when most customers waited: purchase-watch status --at ${body.worstAt}`);
+      printLine(context, `\nHow it was when most customers waited: ${commandLine`status --at ${body.worstAt}`}`);
   },
 );
