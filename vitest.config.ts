@@ -7,22 +7,18 @@ const OF_PACKAGES = '**/node_modules/**';
 /** Tests without database, connections and timers. */
 const PURE = ['test/{config,domain,simulator}/**/*.test.ts'];
 
-/** Tests of minutes, most of which they wait: the longest first. `hostile-connections` measures, so its neighbours are those that wait most. */
+/** Tests of minutes, most of which they wait: the longest first. */
 const LONGEST = [
-  ...[
-    'stories/lost-with-the-judge',
-    'stories/hostile-connections',
-    'stories/patroni',
-    'stories/two-primaries',
-    'stories/failover',
-  ],
-  ...['console/full-world', 'docs/examples', 'console/demo', 'api/property', 'demo/demo', 'prometheus/alertmanager'],
+  ...['stories/lost-with-the-judge', 'stories/patroni', 'stories/two-primaries', 'stories/failover'],
+  ...['console/full-world', 'docs/examples', 'api/property', 'demo/demo', 'prometheus/alertmanager'],
 ].map((name) => `test/${name}.long.test.ts`);
 
 /** Long tests of what a change of the daemon seldom touches, or of more than a CI has time for: by hand, and before a release. */
 const RELEASE = [
   ...['simulator/invented-namespaces', 'api/reference/linters', 'docs/book-pages', 'postgres/logical-copy'],
-  ...['demo/terminal/screen', 'stories/bulk-and-live', 'api/incidents/rehearsals'],
+  ...['demo/terminal/screen', 'console/demo', 'stories/bulk-and-live', 'api/incidents/rehearsals'],
+  // The embedded Postgres starts for every demo and example; these are its ways to fail. Two thousand connections need a machine alone.
+  ...['postgres/embedded/embedded', 'stories/hostile-connections'],
 ].map((name) => `test/${name}.long.test.ts`);
 
 /** Begins with the longest, so that none of them is left alone at the end. */
