@@ -26,18 +26,18 @@ describe('worse slices', () => {
   });
 
   test('go by the customers who would have paid as before, not by the share', () => {
-    // 60 of 300 fewer, 100 of 2 000 fewer, and 90 of 900 fewer than by the share of before.
+    // Of 900 customers 120 fewer paid than by the share of before, of 400 customers 60, and of 300 customers 40.
     const now = [
-      ...came(300, 180, { site: 'small' }),
-      ...came(2_000, 1_500, { site: 'large' }),
-      ...came(900, 630, { site: 'grown' }),
+      ...came(300, 200, { site: 'shrunk' }),
+      ...came(400, 260, { site: 'far smaller' }),
+      ...came(900, 600, { site: 'grown' }),
     ];
     const before = [
-      ...came(300, 240, { site: 'small' }),
-      ...came(2_000, 1_600, { site: 'large' }),
-      ...came(450, 360, { site: 'grown' }),
+      ...came(600, 480, { site: 'shrunk' }),
+      ...came(4_000, 3_200, { site: 'far smaller' }),
+      ...came(150, 120, { site: 'grown' }),
     ];
-    expect(worseSlices(now, before, week).slices.map(({ site }) => site)).toEqual(['large', 'grown', 'small']);
+    expect(worseSlices(now, before, week).slices.map(({ site }) => site)).toEqual(['grown', 'far smaller', 'shrunk']);
   });
 
   test('say their state, and of purchases without one that no state was seen', () => {
