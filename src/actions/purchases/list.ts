@@ -42,7 +42,7 @@ interface EndedByClock {
   readonly zone?: string | undefined;
 }
 
-/** The hours of the week are looked for in a time of at most so many days: the longest trends have 90. */
+/** A list by weekday or hours of the day covers at most so many days: the longest trends cover 90. */
 const MOST_DAYS = 92;
 
 type ListProblem = {

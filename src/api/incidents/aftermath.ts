@@ -63,7 +63,7 @@ const aftermathSchema = named('Aftermath', {
       'From two hours before the first customer was found stuck until the end, or now; of its site, or of all sites where it has several.',
     ),
   worstAt: timeOrNull.describe(
-    'The whole ten minutes at which most were stuck: `at` of `GET /v1/then`. Null: nobody was, or it is more than 14 days ago.',
+    'When most customers were stuck at once, to ten minutes; `GET /v1/then` takes this time as `at`. Null: nobody was stuck, or this time is more than 14 days ago.',
   ),
   customers: z
     .object({

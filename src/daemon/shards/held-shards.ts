@@ -20,7 +20,7 @@ export function createHeldShards(log: Logger) {
   const releasing = new Map<number, number>();
   const changes = createChanges(log);
   let isLeavingAll = false;
-  const idle = createIdle(() => ([...held.values()].some(({ busy }) => busy === 0) ? 0 : held.size));
+  const idle = createIdle(() => (held.values().some(({ busy }) => busy === 0) ? 0 : held.size));
   const announce = (gained: readonly number[], lost: readonly number[]): void => {
     changes.announce(gained, lost, held.size);
     // The last one on which something was under way may be lost: then nothing else would end the wait.

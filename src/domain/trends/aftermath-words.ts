@@ -184,7 +184,7 @@ export function aftermathText(
       line: `${clock(noticed)} noticed${firstStuck === null ? '' : `, ${after(firstStuck, noticed)} after the first got stuck`}`,
     },
     acknowledged === null
-      ? { at: noticed, line: 'nobody acknowledged it' }
+      ? { at: noticed, line: 'nobody acknowledged the incident' }
       : { at: acknowledged, line: `${clock(acknowledged)} acknowledged, ${after(noticed, acknowledged)} after that` },
     ...(ended === null ? [] : [{ at: ended, line: `${clock(ended)} ended` }]),
   ];

@@ -8,7 +8,8 @@ export function createIdle(busy: () => number) {
     wait: (): Promise<void> => (busy() === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
     /** To be called when something ended. */
     rouse: (): void => {
-      if (busy() > 0) return;
+      // Each poll and each delivery calls `rouse`, and a caller of `wait` is rare.
+      if (waiting.length === 0 || busy() > 0) return;
       const roused = waiting;
       waiting = [];
       for (const resolve of roused) resolve();

@@ -238,7 +238,7 @@ describe('the text for a mail', () => {
       'Who was in it is not kept.',
       '',
       '20:22 noticed',
-      'nobody acknowledged it',
+      'nobody acknowledged the incident',
     ]);
   });
 
@@ -270,7 +270,7 @@ describe('the text for a mail', () => {
       '21:31 4.2 taken back (mark)',
       '21:44 ended',
     ]);
-    expect(text({ marks, times: { acknowledged: null } }).slice(-4)[1]).toBe('nobody acknowledged it');
+    expect(text({ marks, times: { acknowledged: null } }).slice(-4)[1]).toBe('nobody acknowledged the incident');
   });
 
   test('has the six marks nearest to the first customer, says how many more there are, and stays short', () => {

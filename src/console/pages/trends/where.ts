@@ -23,7 +23,7 @@ interface Row {
   /** In words for titles: `Wed 18 Nov`. */
   readonly name: string;
   readonly hours: readonly HourCell[];
-  /** The list of so many hours from one on. */
+  /** The address of the list of purchases that ended in `count` hours of the day, of which `first` is the first. */
   readonly list: (first: number, count: number) => string;
 }
 
