@@ -216,7 +216,7 @@ test('counts of ends and attempts by hour are kept by a number of their own', as
     insert into purchase_watch_internal.waited_hours (hour, customers, way, bucket, site)
     select date_trunc('hour', now()) - n * interval '1 day', 1, 6, 0, 'se' from generate_series(398, 402) n`;
   await sql`
-    insert into purchase_watch_internal.marks (at, text) select now() - n * interval '1 day', 'deploy ' || n from generate_series(399, 401) n`;
+    insert into purchase_watch_internal.marks (at, text) select now() - n * interval '1 day' - interval '1 minute', 'deploy ' || n from generate_series(399, 401) n`;
   const { step, removed } = createSweep(
     sql,
     { ...FOR_EVER, events: Number.NEGATIVE_INFINITY, trends: Date.now() - 400 * DAY },
