@@ -11,7 +11,7 @@ import { agreedOn, settingsAtStart } from './agreed.ts';
 import { INSTANTS_AS_READ, parseInstant, writeInstant } from './instants.ts';
 import { hostsOf } from './primary.ts';
 import { createSockets, type SocketOptions } from './watched-socket.ts';
-import { type Begin, endedWithConnection, inTurns, noticeReadOnly } from './wrapped-pool.ts';
+import { endedWithConnection, fromFirstRow, inTurns, noticeReadOnly, wrapPool } from './wrapped-pool.ts';
 
 interface OwnTypes extends Record<string, unknown> {
   bigint: number | bigint;
@@ -155,10 +155,9 @@ function open(
     ...options,
   };
   const sql = postgres(parsed.url, given) as unknown as Sql;
-  const { end, begin } = sql;
+  const { end } = sql;
   sql.end = (how) => end(how).finally(sockets.close);
-  sql.begin = endedWithConnection(begin as Begin) as typeof begin;
-  return sql;
+  return wrapPool(sql, fromFirstRow, endedWithConnection);
 }
 
 /**

@@ -5,7 +5,7 @@ type Answer<Row> = PromiseLike<readonly Row[]>;
 /** The first row; null when there is none. */
 export const firstRow = async <Row>(query: Answer<Row>): Promise<Row | null> => (await query)[0] ?? null;
 
-/** The row of a query that always answers one. Without a row the answer is another query's or none, and an error. */
+/** The row of a query that always answers one. No row is an error. */
 export const onlyRow = async <Row>(query: Answer<Row>): Promise<Row> => {
   const [row] = await query;
   if (row === undefined) throw new Error('the database answered a query without the row that the query always has');

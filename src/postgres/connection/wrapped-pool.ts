@@ -35,6 +35,20 @@ export function wrapPool<Pool extends Pick<postgres.Sql, 'unsafe'> & { begin: un
   });
 }
 
+/**
+ * Gives a query its rows from the first place on. The driver counts the rows that a connection brings, and begins again only when a
+ * query completes: behind a query that failed amid its rows (a limit of time, a lost connection), the answer to the next one begins
+ * with as many empty places (porsager/postgres, issues 1119 and 1181). In a transaction its `begin` has completed before.
+ */
+export function fromFirstRow(query: DriverQuery): void {
+  const { resolve } = query;
+  query.resolve = (rows) => {
+    const first = Array.isArray(rows) && !(0 in rows) ? rows.findIndex((row) => row !== undefined) : 0;
+    if (first > 0) (rows as unknown[]).splice(0, first);
+    return resolve(rows);
+  };
+}
+
 /** Calls back when a query has ended, before its answer is known to others. */
 export function whenEnded(query: DriverQuery, onEnd: () => void): void {
   const { resolve, reject } = query;
