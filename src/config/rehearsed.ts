@@ -1,7 +1,7 @@
 /** Settings that are only tried: when purchases count as stuck and who is alerted of what, from a file that no daemon reads, or one by one. */
 
 import type { StuckMode } from '../domain/incidents/audience.ts';
-import { defaultPolicyOf, policyOf } from '../domain/polling/poll-plan.ts';
+import { defaultPolicyOf, type PollPolicy, policyOf } from '../domain/polling/poll-plan.ts';
 import { numberOf, STATE_NAMES, type StateName } from '../domain/purchases/states.ts';
 import { formatDuration } from '../domain/values/duration.ts';
 import { AppError } from '../domain/values/errors.ts';
@@ -53,6 +53,8 @@ export interface TriedSettings {
         readonly [Name in (typeof ALERT_TIMES)[number]]?: Milliseconds | undefined;
       })
     | undefined;
+  /** `before`: null turns it off. Of sites with an `atRisk` of their own, theirs stays. */
+  readonly polling?: { readonly atRisk?: { readonly before?: Milliseconds | null | undefined } | undefined } | undefined;
 }
 
 /** The states that can have a limit under these settings. */
@@ -63,7 +65,7 @@ export function limitableStates({ policy }: Pick<AlertSettings, 'policy'>): Stat
 /** The present settings with those to try in their place, as if a settings file named them. */
 export function tried(
   present: AlertSettings & Pick<Settings, 'origins'>,
-  { states = {}, slack = {} }: TriedSettings,
+  { states = {}, slack = {}, polling = {} }: TriedSettings,
 ): AlertSettings {
   const { policy, channels, origins } = present;
   const limits = limitableStates(present).flatMap((name) => {
@@ -73,11 +75,18 @@ export function tried(
     return limit === null ? [] : [[value, { ...policyOf(policy, value), ...limit }] as const];
   });
   const { stuck = present.slack.stuck, paidTwice = present.slack.paidTwice } = slack;
+  const before = polling.atRisk?.before;
+  const atRisk = before == null ? (before === null ? null : policy.atRisk) : { minimumAmount: {}, ...policy.atRisk, before };
+  const withRisk = (each: PollPolicy) => (each.atRisk === policy.atRisk ? { ...each, atRisk } : each);
   const times = Object.fromEntries(ALERT_TIMES.map((name) => [name, slack[name] ?? present.slack[name]]));
   const hasOwn = ({ kind, name }: AlertSettings['channels'][number], field: 'stuck' | 'paidTwice') =>
     origins.has(`${kind}.channels.${name}.${field}`);
   return {
-    policy: { ...policy, states: new Map([...policy.states, ...limits]) },
+    policy: {
+      ...withRisk(policy),
+      states: new Map([...policy.states, ...limits]),
+      ...(policy.bySite && { bySite: new Map([...policy.bySite].map(([site, own]) => [site, withRisk(own)])) }),
+    },
     slack: { ...present.slack, ...times, stuck, paidTwice },
     channels: channels.map((channel) => ({
       ...channel,
@@ -106,6 +115,7 @@ export function shownAlertSettings({ policy, slack }: Pick<AlertSettings, 'polic
       groupInterval: time('groupInterval'),
       repeatInterval: time('repeatInterval'),
     },
+    polling: { atRisk: { before: policy.atRisk === null ? 'never' : formatDuration(policy.atRisk.before) } },
   };
 }
 
@@ -119,9 +129,10 @@ export interface ChangedSetting {
 
 /** Settings that differ, in the order in which they are shown. */
 export function changedSettings(present: ShownAlertSettings, other: ShownAlertSettings): ChangedSetting[] {
-  const values = ({ states, slack }: ShownAlertSettings): (readonly [string, string])[] => [
+  const values = ({ states, slack, polling }: ShownAlertSettings): (readonly [string, string])[] => [
     ...Object.entries(states).map(([name, { stuckAfter }]) => [`states.${name}.stuckAfter`, stuckAfter] as const),
     ...Object.entries(slack).map(([name, value]) => [`slack.${name}`, String(value)] as const),
+    ['polling.atRisk.before', polling.atRisk.before],
   ];
   const before = new Map(values(present));
   return values(other).flatMap(([setting, value]) => {

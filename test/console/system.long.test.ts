@@ -178,6 +178,10 @@ test.each([true, false])(
     );
     await page.getByText('The incidents as a table').click();
     expect(await page.getByRole('row', { name: /default, waiting for the card provider Changed settings/ }).count()).toBe(1);
+    await page.getByLabel('Of stuck purchases before their session ends').fill('20m');
+    await page.getByRole('button', { name: 'Rehearse' }).click();
+    await page.getByRole('rowheader', { name: 'Announced as at risk' }).waitFor();
+    expect(new URL(page.url()).searchParams.get('settings.polling.atRisk.before')).toBe('20m');
     expect(misdeeds.found.filter((each) => !each.includes('400'))).toEqual([]);
     await context.close();
 

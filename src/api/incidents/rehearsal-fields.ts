@@ -21,7 +21,7 @@ import { strict } from '../http/invalid.ts';
 import { stateOrNull, stateSchema, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';
 
 /** A setting as a settings file has it. */
-function settingField<Meaning>({ expected, read }: Kind<Meaning>, example: string) {
+function settingField<Meaning>({ expected, read }: Pick<Kind<Meaning>, 'expected' | 'read'>, example: string) {
   return parameter<Meaning>((value) => {
     const is = read(value);
     return is === undefined ? { problem: `must be ${expected}` } : { is };
@@ -38,6 +38,12 @@ const momentField = (what: string) =>
     .string({ error: ({ input }) => (input === undefined ? `is missing; give ${what}` : 'must be text') })
     .describe(`A duration back or a time with its zone: ${what}.`);
 
+const durationOrNever = {
+  ...duration,
+  expected: `${duration.expected}, or never`,
+  read: (value: unknown) => (value === 'never' ? null : duration.read(value)),
+};
+
 const triedLimit = strict({ stuckAfter: settingField(limit, '5m').optional() });
 
 const triedSchema = strict({
@@ -47,6 +53,7 @@ const triedSchema = strict({
     paidTwice: flagField.optional(),
     ...each(ALERT_TIMES, settingField(duration, '5m').optional()),
   }).optional(),
+  polling: strict({ atRisk: strict({ before: settingField(durationOrNever, '5m').optional() }).optional() }).optional(),
 }).openapi({
   description: 'Settings to try, as the settings file names them; the others stay as they are at the daemon.',
   example: { states: { WaitingForCardPayments: { stuckAfter: '5m' } }, slack: { quietFor: '5m' } },
@@ -72,6 +79,9 @@ export const alertSettingsSchema = named('AlertSettings', {
     )
     .describe('Each state that is not final.'),
   slack: z.object({ stuck: z.enum(STUCK_MODES), paidTwice: z.boolean(), ...each(ALERT_TIMES, durationText) }),
+  polling: z
+    .object({ atRisk: z.object({ before: z.string().openapi({ description: 'A duration or `never`.', example: '5m' }) }) })
+    .describe('How long before its session ends a stuck purchase is announced, on sites without a setting of their own.'),
 }).describe('The settings that decide about alerts and can be tried, as a settings file has them.');
 
 const messageSchema = named('RehearsedMessage', {

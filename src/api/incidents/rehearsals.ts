@@ -7,6 +7,7 @@ import { readSpan } from '../../actions/rehearse/span.ts';
 import { type AlertSettings, limitableStates, shownAlertSettings, type TriedSettings, tried } from '../../config/rehearsed.ts';
 import type { StateName } from '../../domain/purchases/states.ts';
 import { grouped } from '../../domain/values/counts.ts';
+import { formatDuration } from '../../domain/values/duration.ts';
 import { DAY, type Milliseconds } from '../../domain/values/time.ts';
 import { createTurns } from '../../runtime/loops/turns.ts';
 import { delay, monotonic } from '../../runtime/time.ts';
@@ -37,7 +38,7 @@ export function mountRehearsals(app: Api, { sql, settings }: ApiDeps): void {
   app.openapi(rehearseRoute(settings.sites.map(({ name }) => name)), async (c) => {
     const { from, to, site = null, ignoreSilences = false, settings: settingsToTry = {} } = c.req.valid('json');
     const read = readSpan({ from, to }, { now: await databaseNow(sql), longest: LONGEST });
-    const wrong = [...spanErrors(read, { from, to }), ...stateErrors(settingsToTry, settings)];
+    const wrong = [...spanErrors(read, { from, to }), ...settingErrors(settingsToTry, settings)];
     if ('problems' in read || wrong.length > 0)
       throw new Problem('invalid_request', `${inOneSentence(wrong)}.`, { errors: wrong });
     const giveBack = await turns.take();
@@ -84,13 +85,17 @@ function spanErrors(
   return read.problems.map(({ field, problem }) => ({ field, value: given[field]?.slice(0, 80) ?? null, detail: problem }));
 }
 
-/** A limit means nothing in a state that is final at this daemon. */
-function stateErrors({ states = {} }: TriedSettings, settings: AlertSettings): FieldError[] {
+/** A limit means nothing in a state that is final at this daemon, and the end of a session not before its beginning. */
+function settingErrors({ states = {}, polling }: TriedSettings, settings: AlertSettings): FieldError[] {
+  const { sessionLength } = settings.policy;
+  const isTooLong = (polling?.atRisk?.before ?? 0) >= sessionLength;
+  const detail = `must be shorter than a session (polling.sessionLength: ${formatDuration(sessionLength)})`;
   const known = limitableStates(settings);
   const named = Object.keys(states) as StateName[];
-  return named
+  const unlimited = named
     .filter((name) => states[name]?.stuckAfter !== undefined && !known.includes(name))
     .map((name) => ({ field: `settings.states.${name}.stuckAfter`, detail: 'has no meaning in a final state; leave it out' }));
+  return isTooLong ? [...unlimited, { field: 'settings.polling.atRisk.before', detail }] : unlimited;
 }
 
 const settingsRoute = route('GET /v1/rehearsals/settings', {

@@ -125,6 +125,18 @@ test('whether orders paid twice alert people is a setting to try', async () => {
   expect([body.rehearsed.stages.paid_twice, body.reusing]).toEqual([0, []]);
 });
 
+test('how long before its end a session is announced is a setting to try, as the command says of the same setting', async () => {
+  const { body } = await call({ settings: { polling: { atRisk: { before: '20m' } } }, ...SPAN });
+  expect(body.changed).toEqual([{ setting: 'polling.atRisk.before', present: 'never', tried: '20m' }]);
+  expect([body.present.atRisk, body.rehearsed.atRisk.announced]).toEqual([null, 15]);
+  const config = file([...OWN, 'polling: { atRisk: { before: 20m } }']);
+  const command = ['rehearse', '--from', SPAN.from, '--to', SPAN.to, '--config', config, '--json'];
+  const printed = JSON.parse((await onDatabase({ url: api.databaseUrl }, command)).stdout);
+  expect([printed.rehearsed, printed.settings]).toEqual([body.rehearsed, body.settings]);
+  const off = await call({ settings: { polling: { atRisk: { before: 'never' } } }, ...SPAN });
+  expect([off.body.changed, off.body.rehearsed.atRisk]).toEqual([[], null]);
+});
+
 test('one site alone, and silences that are ignored', async () => {
   expect((await call({ ...SPAN, site: 'no' })).body).toMatchObject({ site: 'no', stays: 0, rehearsed: { messages: 0 } });
   await api.sql`
@@ -153,6 +165,7 @@ test('the settings that can be tried are read by themselves', async () => {
     groupInterval: '5m',
     repeatInterval: '4h',
   });
+  expect(body.polling).toEqual({ atRisk: { before: 'never' } });
 });
 
 test.each<[string, object, string, RegExp]>([
@@ -201,6 +214,18 @@ test.each<[string, object, string, RegExp]>([
     { from: '1h', settings: { slack: { stuck: 'all' } } },
     'settings.slack.stuck',
     /there are auto, each, incidents/,
+  ],
+  [
+    'an announcement before the session begins',
+    { from: '1h', settings: { polling: { atRisk: { before: '30m' } } } },
+    'settings.polling.atRisk.before',
+    /must be shorter than a session \(polling.sessionLength: 30m\)/,
+  ],
+  [
+    'an announcement that is learned',
+    { from: '1h', settings: { polling: { atRisk: { before: 'auto' } } } },
+    'settings.polling.atRisk.before',
+    /must be a duration.*, or never$/,
   ],
   ['a list in place of settings', { from: '1h', settings: [] }, 'settings', /must be an object/],
 ])('%s is refused', async (_, json, field, detail) => {

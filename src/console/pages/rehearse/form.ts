@@ -16,12 +16,14 @@ export const FIRST_SPAN = '7d';
 /** The name of the field of a state's limit: as the API names it in what it refuses. */
 const limitField = (state: string): string => `settings.states.${state}.stuckAfter`;
 const slackField = (name: string): string => `settings.slack.${name}`;
+const RISK_FIELD = 'settings.polling.atRisk.before';
 
 /** The values at the daemon, by the names of their fields. */
-export function presentValues({ states, slack }: ShownAlertSettings): ReadonlyMap<string, string> {
+export function presentValues({ states, slack, polling }: ShownAlertSettings): ReadonlyMap<string, string> {
   return new Map([
     ...Object.entries(states).map(([state, { stuckAfter }]) => [limitField(state), stuckAfter] as const),
     ...Object.entries(slack).map(([name, value]) => [slackField(name), String(value)] as const),
+    [RISK_FIELD, polling.atRisk.before],
   ]);
 }
 
@@ -43,6 +45,13 @@ export function settingsToTry({ states, slack }: ShownAlertSettings, wanted: Rea
         (value) => value,
       ),
       ...given(['paidTwice'], slackField, (value) => value === 'true'),
+    },
+    polling: {
+      atRisk: given(
+        ['before'],
+        () => RISK_FIELD,
+        (value) => value,
+      ),
     },
   };
 }
@@ -93,6 +102,8 @@ ${limits(states.filter(isLimited))}${unlimited.length !== 0 && html`<details cla
 ${field({ name: slackField('stuck'), label: 'Of single stuck checkouts', tried, choices: STUCK_MODES.map((value) => ({ value, word: MODES[value] })), hint: modeHint(tried, present, 'stuck') })}
 ${field({ name: slackField('paidTwice'), label: 'Of orders paid twice', tried, choices: YES_NO, hint: modeHint(tried, present, 'paidTwice') })}
 <div class="fields even">${TIMES.map(([name, label, hint]) => setting(slackField(name), label, hint))}</div>
+<h3>The shop's systems are told</h3>
+${setting(RISK_FIELD, 'Of stuck purchases before their session ends', 'how long before, such as 5m, or never; sites with an atRisk of their own keep it')}
 <button class="btn first">Rehearse</button><p class="small">Nothing is changed, written or sent. The answer takes seconds, or up to a minute where very much is recorded.</p></form></section>`;
 }
 
