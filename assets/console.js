@@ -43,12 +43,15 @@
     else text.textContent = `Live, updated ${main().dataset.at}`;
   };
 
+  /** What a refresh brings anew and a person may be at work in. */
+  const SWAPPED = ':is(#main, #who)';
+  const isSwapped = (element) => element?.closest(SWAPPED);
   const TICKS = '[type=checkbox], [type=radio]';
   const isText = (field) => field.matches('input, textarea, select') && !field.matches(TICKS);
   /** Whether a swap now would take something from the person: a field in use, or text that is selected. */
   const isBusy = () => {
     const at = document.activeElement;
-    const isTyping = at && main().contains(at) && isText(at);
+    const isTyping = isSwapped(at) && isText(at);
     const isSelecting = !getSelection().isCollapsed && main().contains(getSelection().anchorNode);
     return isTyping || isSelecting;
   };
@@ -217,10 +220,10 @@
   let incidents = main().querySelector('[data-said]')?.textContent ?? '';
   document.addEventListener('htmx:before:swap', () => {
     const at = document.activeElement;
-    open = [...main().querySelectorAll('details[id]')].filter((each) => each.open).map((each) => each.id);
-    typed = [...main().querySelectorAll('input, textarea, select')].filter(isTyped);
+    open = [...document.querySelectorAll(`${SWAPPED} details[id][open]`)].map((each) => each.id);
+    typed = [...document.querySelectorAll(`${SWAPPED} :is(input, textarea, select)`)].filter(isTyped);
     typed = typed.map((field) => ({ field, value: field.value, checked: field.checked }));
-    focused = main().contains(at) ? { id: at.id, href: at.getAttribute('href') } : {};
+    focused = isSwapped(at) ? { id: at.id, href: at.getAttribute('href') } : {};
   });
   document.addEventListener('htmx:after:swap', () => {
     for (const id of open) document.getElementById(id)?.setAttribute('open', '');
