@@ -7,18 +7,28 @@ const OF_PACKAGES = '**/node_modules/**';
 /** Tests without database, connections and timers. */
 const PURE = ['test/{config,domain,simulator}/**/*.test.ts'];
 
-/** Tests of minutes, most of which they wait: the longest first. */
+/** Tests of minutes, most of which they wait, and those of half a minute among the others: the longest first, one that works beside one that waits. */
 const LONGEST = [
-  ...['stories/lost-with-the-judge', 'stories/patroni', 'stories/two-primaries', 'stories/failover'],
-  ...['console/full-world', 'docs/examples', 'api/property', 'demo/demo', 'prometheus/alertmanager'],
-].map((name) => `test/${name}.long.test.ts`);
+  ...[
+    ...['stories/lost-with-the-judge', 'docs/examples', 'stories/patroni', 'console/full-world', 'stories/two-primaries'],
+    ...['stories/other-settings', 'stories/delivery-crash', 'demo/demo', 'stories/replicas', 'api/property', 'stories/failover'],
+    ...['prometheus/alertmanager', 'stories/rolling-upgrade', 'cli/run/long-running', 'stories/fuzz'],
+    ...['stories/incident-once', 'console/kept', 'console/subscribers', 'console/purchases', 'stories/lossy-failover'],
+  ].map((name) => `test/${name}.long.test.ts`),
+  ...['stories/unreadable-purchase', 'stories/stuck-checkouts', 'stories/stuck', 'simulation/seeds', 'console/journey'].map(
+    (name) => `test/${name}.test.ts`,
+  ),
+  'test/postgres/purchases/odd-ids.test.ts',
+];
 
 /** Long tests of what a change of the daemon seldom touches, or of more than a CI has time for: by hand, and before a release. */
 const RELEASE = [
   ...['simulator/invented-namespaces', 'api/reference/linters', 'docs/book-pages', 'postgres/logical-copy'],
   ...['demo/terminal/screen', 'console/demo', 'stories/bulk-and-live', 'api/incidents/rehearsals'],
-  // The embedded Postgres starts for every demo and example; these are its ways to fail. Two thousand connections need a machine alone.
-  ...['postgres/embedded/embedded', 'stories/hostile-connections'],
+  // The embedded Postgres starts for every demo and example; these are its ways to fail. Two thousand connections, and sixty of the worst bodies at once, need a machine alone.
+  ...['postgres/embedded/embedded', 'stories/hostile-connections', 'stories/large-bodies'],
+  // Beside the synchronous cluster, and the failover that loses commits.
+  'stories/patroni-lag',
 ].map((name) => `test/${name}.long.test.ts`);
 
 /** Begins with the longest, so that none of them is left alone at the end. */

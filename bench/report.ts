@@ -3,7 +3,7 @@
 export interface Row {
   readonly what: string;
   readonly value: number;
-  readonly unit: '' | 's' | 'ms' | '/s' | 'cores' | '% of a core' | 'MB' | 'kB' | '%' | 'ratio' | 'ms CPU' | 'µs';
+  readonly unit: '' | 's' | 'ms' | '/s' | 'cores' | '% of a core' | 'MB' | 'kB' | '%' | 'ratio' | 'ms CPU' | 'µs' | 'B';
   /** Bounds that the design sets: at least, or at most. */
   readonly atLeast?: number;
   readonly atMost?: number;
@@ -46,7 +46,7 @@ export function table({ bench, how, rows }: Result): string {
 /** With as many digits as mean something. */
 export function shownWithUnit({ value, unit }: Pick<Row, 'value' | 'unit'>): string {
   if (Number.isNaN(value)) return 'unknown';
-  const isWhole = unit === 'MB' || Number.isInteger(value) || (unit === '/s' && value > 100);
+  const isWhole = unit === 'MB' || (unit === 'B' && value >= 100) || Number.isInteger(value) || (unit === '/s' && value > 100);
   const digits = isWhole ? 0 : value < 10 ? 2 : 1;
   return `${value.toFixed(digits)} ${unit === 'ratio' ? '' : unit}`.trimEnd();
 }

@@ -1,4 +1,4 @@
-/** Where the processor time of a poll and of a delivery goes, part by part, and what the daemon waits for meanwhile. */
+/** What a poll and a delivery cost: work in counts, where processor time goes part by part, and what the daemon waits for meanwhile. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bench } from '../bench.ts';
 import { type Database, IN_FLIGHT, type Lab, type Part, webhookTo } from '../lab.ts';
@@ -8,6 +8,7 @@ import type { Profiled } from '../processes/daemon.ts';
 import type { Row } from '../report.ts';
 import { addSilentSubscriber, seed } from '../seed.ts';
 import { postgresTimes, type TimeByUser } from './postgres-sessions.ts';
+import { COUNTED, countWorkOf } from './work.ts';
 
 const PURCHASES = 60_000;
 const EVERY = 400;
@@ -43,6 +44,12 @@ async function budgetOfPolls(lab: Lab, quick: boolean): Promise<Row[]> {
   const first = await count();
   const costs = await costsOf(database, daemon, () => delay(quick ? 3_000 : 10_000));
   const rows = rowsOf('a poll', costs, (await count()) - first);
+  const window = async (): Promise<number> => {
+    const before = await count();
+    await delay(quick ? 2_000 : 5_000);
+    return (await count()) - before;
+  };
+  rows.unshift(...(await workOf('a poll', { database, daemon, prepare: () => Promise.resolve(window) })));
   rows.push(...(await loadOf(await daemon.ask<string>('url'))));
   await daemon.stop();
   await database.drop();
@@ -58,9 +65,37 @@ async function budgetOfDeliveries(lab: Lab, quick: boolean): Promise<Row[]> {
   const outbox = await fillOutbox(database.sql, receiver, { sequence: 5 });
   const costs = await costsOf(database, daemon, () => outbox.drain());
   const rows = rowsOf('a delivery', costs, outbox.deliveries);
+  let sequence = 5;
+  const prepare = async () => {
+    sequence += 1;
+    const { deliveries, drain } = await fillOutbox(database.sql, receiver, { sequence });
+    return () => drain().then(() => deliveries);
+  };
+  rows.unshift(...(await workOf('a delivery', { database, daemon, prepare })));
   await Promise.all([daemon.stop(), receiver.stop()]);
   await database.drop();
   return rows;
+}
+
+interface Counted {
+  readonly database: Database;
+  readonly daemon: Part;
+  /** Makes what is counted, before the count; answers what does the work and tells how many pieces it did. */
+  prepare(): Promise<() => Promise<number>>;
+}
+
+/** The work of one piece, in counts that do not depend on how busy the machine is. Promises are counted apart, because that slows the daemon. */
+async function workOf(piece: string, { database: { sql }, daemon, prepare }: Counted): Promise<Row[]> {
+  const work = await prepare();
+  const counted = await countWorkOf(sql, daemon);
+  const pieces = await work();
+  const counts = await counted();
+  const again = await prepare();
+  await daemon.ask('startPromises');
+  const others = await again();
+  const promises = (await daemon.ask<number>('stopPromises')) / others;
+  const row = (what: string, value: number, unit: Row['unit'] = ''): Row => ({ what: `${piece}: ${what}`, value, unit });
+  return [...COUNTED.map(([what, unit]) => row(what, counts[what] / pieces, unit)), row('promises made', promises)];
 }
 
 interface Costs {

@@ -4,6 +4,7 @@ import { Session } from 'node:inspector/promises';
 import type { StatePolicy } from '../../src/domain/polling/poll-plan.ts';
 import { type Parts, partsOf } from '../budget/parts.ts';
 import { answer } from './answer.ts';
+import { countPromises, countWork, type Work } from './work.ts';
 
 export interface DaemonSettings {
   readonly env: Record<string, string>;
@@ -18,6 +19,8 @@ export interface DaemonSettings {
 let url: string | null = null;
 /** Microseconds. */
 const SAMPLED_EVERY = 500;
+let counting: (() => Work) | null = null;
+let countingPromises: (() => number) | null = null;
 let profiling: { readonly session: Session; readonly since: Times } | null = null;
 
 /** What a daemon did between `startProfile` and `stopProfile`. */
@@ -58,6 +61,14 @@ answer({
     return performance.now() - started;
   },
   url: () => url,
+  startWork: (): void => {
+    counting = countWork();
+  },
+  stopWork: (): Work => counting!(),
+  startPromises: (): void => {
+    countingPromises = countPromises();
+  },
+  stopPromises: (): number => countingPromises!(),
   startProfile: async (): Promise<void> => {
     const session = new Session();
     session.connect();

@@ -16,7 +16,7 @@ import { type ApiRequest, requestsFor, type Target, targetsOf } from './requests
 import { schemaChecker } from './schema-checker.ts';
 
 const SEED = Number(process.env.PROPERTY_SEED ?? 20_261_120);
-const RUNS = Number(process.env.PROPERTY_RUNS ?? 60);
+const RUNS = Number(process.env.PROPERTY_RUNS ?? 40);
 const KEY = 'the-key-of-twenty-characters';
 const READ_KEY = 'the-reading-key-of-more';
 /** No wrong key: each costs a second. */

@@ -235,7 +235,11 @@ function trends(n: number, days: number): Html {
     ...{ from: NOW, to, label: 'Trends', lines: pieces.map(({ from }) => from) },
     lanes: [
       { name: 'Incidents', all: happened('critical', HOUR) },
-      { name: 'Silences', all: happened('silence', 9 * HOUR) },
+      {
+        name: 'Silences',
+        all: happened('silence', 9 * HOUR),
+        together: (some) => ({ ...some[0], to: some.at(-1)!.to, title: `${some.length} silences` }),
+      },
       { name: 'Marks', all: happened('mark', 0) },
     ],
     charts: [

@@ -192,8 +192,21 @@ test('marks, incidents and silences stand in the lanes', async () => {
     values ('inc_a', 'stuck', 'se', 6, now() - interval '30 hours', now() - interval '30 hours', now() - interval '28 hours', 0, 9, 1)`;
   const text = await page();
   expect(text).toContain('deploy &lt;4.2&gt;');
-  expect(text).toMatch(/<a href="\/incidents\/inc_a" aria-label="Incident, se, waiting for the card provider/);
+  expect(text).toMatch(/<a href="\/incidents\/inc_a"><title>Incident, se, waiting for the card provider/);
   expect(text).toContain('an incident was open');
+});
+
+test('incidents and silences that would stand on the same pixels are one, with their number and a link to all', async () => {
+  const { sql } = t.database;
+  await sql`
+    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, severity)
+    select 'inc_of_an_hour' || n, 'stuck', 'se', 6, at, at, at + interval '1 minute', 0, 9, 1
+    from generate_series(1, 12) n cross join lateral (select now() - interval '3 days' + n * interval '5 minutes' as at) t`;
+  const text = await page();
+  expect(/<a href="\/incidents"><title>12 incidents, \S+ \S+ to /.test(text)).toBe(true);
+  expect(text.includes('<a href="/incidents/inc_of_an_hour3"><title>')).toBe(false);
+  expect(text.includes('<a href="/incidents/inc_of_an_hour3">Incident')).toBe(true);
+  await sql`delete from purchase_watch_internal.incidents where id like 'inc_of%'`;
 });
 
 test.each([

@@ -19,7 +19,7 @@ const said = async (...argv: string[]): Promise<string> =>
   ).stdout;
 const slackTexts = (): string[] => t.slack.received.map((message) => JSON.stringify(message));
 const typesOf = (purchase: string): string[] => t.eventsOf(purchase).map(({ type }) => type);
-const live = (minutes: number): Promise<void> => t.liveInSteps(minutes * MINUTE, { passes: ALL_PASSES, step: 10_000 });
+const live = (minutes: number): Promise<void> => t.liveInSteps(minutes * MINUTE, { passes: ALL_PASSES, step: 20_000 });
 
 const KINDS: readonly (readonly [fault: FaultSpec, reason: string, codes: readonly string[]])[] = [
   [{ kind: 'string-state' }, 'wrong_shape', []],
@@ -45,7 +45,7 @@ test.each(KINDS)(
     await live(4);
     expect(await t.rowOf(purchase)).toMatchObject({ status: 'watching', state: 0 });
     expect(slackTexts()).toEqual([]);
-    await live(11);
+    await live(12);
     const asked = t.simulator.control.callsOf(purchase);
     // Asked for as often as its neighbours, which answer well.
     expect(asked).toBeGreaterThanOrEqual(t.simulator.control.callsOf(others[0]!) - 2);
@@ -65,7 +65,7 @@ test.each(KINDS)(
     expect(JSON.parse(line!)).toMatchObject({ purchaseId: purchase, reason, codes });
     expect(typesOf(others[0]!)).toEqual(['purchase.state_changed']);
 
-    await live(15);
+    await live(14);
     expect(await t.rowOf(purchase)).toMatchObject({ status: 'watching', failures: 0 });
     expect(typesOf(purchase)).toEqual(['purchase.state_changed', 'purchase.unreadable', 'purchase.readable']);
     expect(slackTexts()).toHaveLength(2);

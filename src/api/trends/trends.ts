@@ -136,6 +136,9 @@ const trendsSchema = named('Trends', {
     p95Ms: tookMs,
     days: listOf({ from: timeSchema, ...attempts }),
   }),
+  listedSince: timeOrNull.describe(
+    'Incidents, silences and marks that began before then may be left out, because there are more than are listed. Null: all are listed.',
+  ),
   incidents: listOf({
     id: z.string(),
     kind: kinds,

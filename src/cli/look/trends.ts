@@ -121,7 +121,7 @@ function printRest(context: CliContext, { waiting, money, receivers, marks }: Tr
   }
 }
 
-function printHappened(context: CliContext, { incidents, silences }: Trends): void {
+function printHappened(context: CliContext, { incidents, silences, listedSince }: Trends): void {
   if (incidents.length + silences.length === 0) return;
   const where = ({ site, state }: { site: string | null; state: { value: number } | null }): string =>
     [site, state === null ? null : stateWords(state.value)].filter((part) => part !== null).join(', ');
@@ -150,4 +150,5 @@ function printHappened(context: CliContext, { incidents, silences }: Trends): vo
       where: (each) => each.where,
     },
   );
+  if (listedSince !== null) printLine(context, `there are more: what began before ${listedSince.slice(0, 16)} may be left out`);
 }

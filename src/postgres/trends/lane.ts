@@ -5,8 +5,8 @@ import type { Period } from '../../domain/trends/period.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
-/** The latest so many of each are read. */
-const MOST = 200;
+/** The latest so many incidents are read, and as many silences. */
+export const MOST_IN_LANE = 200;
 
 export interface LaneIncident {
   readonly id: string;
@@ -30,7 +30,7 @@ export const incidentsIn = (sql: Queries, { from, to }: Period, site: string | n
           ? sql`true`
           : sql`(i.site = ${site} or exists (select from purchase_watch_internal.incidents c where c.parent = i.id and c.site = ${site}))`
       }
-    order by i.since desc limit ${MOST}`;
+    order by i.since desc limit ${MOST_IN_LANE}`;
 
 export interface LaneSilence {
   readonly id: number;
@@ -48,4 +48,4 @@ export const silencesIn = (sql: Queries, { from, to }: Period, site: string | nu
     select id, site, state, kind, subscriber, reason, starts_at, ends_at from purchase_watch_internal.silences
     where ends_at > ${from}::timestamptz and starts_at < ${to}::timestamptz
       and ${site === null ? sql`true` : sql`(site is null or site = ${site})`}
-    order by starts_at desc limit ${MOST}`;
+    order by starts_at desc limit ${MOST_IN_LANE}`;

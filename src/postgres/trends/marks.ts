@@ -14,7 +14,7 @@ export interface MarkRow {
 }
 
 /** Marks in one answer; of more the latest are answered. */
-const MOST_SHOWN = 500;
+export const MOST_MARKS = 500;
 
 const about = (sql: Queries, site: string | null): Fragment =>
   site === null ? sql`true` : sql`(site is null or site = ${site})`;
@@ -42,6 +42,6 @@ export async function deleteMark(sql: Queries, id: number): Promise<boolean> {
 export async function marksIn(sql: Queries, { from, to }: Period, site: string | null): Promise<MarkRow[]> {
   const rows = await sql<MarkRow[]>`
     select id, at, text, site from purchase_watch_internal.marks
-    where at >= ${from}::timestamptz and at < ${to}::timestamptz and ${about(sql, site)} order by at desc, id desc limit ${MOST_SHOWN}`;
+    where at >= ${from}::timestamptz and at < ${to}::timestamptz and ${about(sql, site)} order by at desc, id desc limit ${MOST_MARKS}`;
   return rows.toReversed();
 }

@@ -104,6 +104,17 @@ describe('the trends', () => {
     ]);
   });
 
+  test('say from when on everything that happened is listed', async () => {
+    expect((await trends('?site=se')).listedSince).toBeNull();
+    await api.sql`
+      insert into purchase_watch_internal.silences (site, reason, created_by, starts_at, ends_at)
+      select 'se', 'many', 'me', at, at + interval '1 minute'
+      from generate_series(1, 201) n cross join lateral (select now() - interval '3 days' - n * interval '1 minute' as at) t`;
+    const { listedSince, silences } = await trends('?site=se');
+    expect([silences.length, listedSince]).toEqual([200, silences.at(-1).startsAt]);
+    await api.sql`delete from purchase_watch_internal.silences where reason = 'many'`;
+  });
+
   test('have incidents and silences of the time beside them', async () => {
     await api.sql`
       insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, severity)

@@ -29,7 +29,7 @@ export function throughPanel(shown: ShownTrends): Html {
     title: 'Through time',
     note: 'what happened stands behind all charts',
     right: html`<a href="#mark">Mark a moment</a>`,
-    body: html`${stackPicture(stack)}${table(shown)}${happenedTable(stack.lanes)}`,
+    body: html`${stackPicture(stack)}${leftOut(trends)}${table(shown)}${happenedTable(stack.lanes)}`,
   });
 }
 
@@ -47,9 +47,26 @@ function lanesOf({ ask: { base }, trends: { incidents, silences, marks, at, rang
     words: isShort ? short(where, 34) : '',
     title: `${title}, ${span(from, to)}`,
   });
+  const together =
+    (noun: string, path: string) =>
+    (some: readonly [Happened, ...Happened[]]): Happened => {
+      const [from, to] = [some[0].from, Math.max(...some.map((each) => each.to))];
+      const words = counted(some.length, noun);
+      return {
+        ...{
+          from,
+          to,
+          href: `${base}${path}`,
+          words: isShort ? words : '',
+          title: `${words}, ${dayTime(from)} to ${dayTime(to)}`,
+        },
+        kind: (some.find(({ kind }) => kind === 'critical') ?? some[0]).kind,
+      };
+    };
   return [
     {
       name: 'Incidents',
+      together: together('incident', '/incidents'),
       all: incidents.map(({ id, kind, site, state, severity, since, endedAt }) => {
         const what = kind === 'unreachable' ? 'no purchase read' : state === null ? 'several states' : stateWords(state.value);
         const where = `${site ?? 'several sites'}, ${what}`;
@@ -61,6 +78,7 @@ function lanesOf({ ask: { base }, trends: { incidents, silences, marks, at, rang
     },
     {
       name: 'Silences',
+      together: together('silence', '/silences'),
       all: silences.map(({ site, state, reason, startsAt, endsAt }) => {
         const where = [site ?? 'all sites', state === null ? null : stateWords(state.value)]
           .filter((part) => part !== null)
@@ -155,6 +173,11 @@ function table(shown: ShownTrends): Html {
     waiting !== null && html`<th scope="col" class="num">Half waited under</th><th scope="col" class="num">95 % under</th>`;
   return html`<details class="same" id="time-table"><summary>The same as a table</summary><div class="scroll" tabindex="0" role="region" aria-label="Through time as a table"><table><thead><tr><th scope="col">${range === '24h' ? 'From' : 'Day'}</th><th scope="col" class="num">Customers</th><th scope="col" class="num">Paid</th><th scope="col" class="num">Share</th><th scope="col" class="num">Before</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div></details>`;
 }
+
+/** An empty part of a lane must not look as if nothing had happened there. */
+const leftOut = ({ listedSince }: Trends): Html | false =>
+  listedSince !== null &&
+  html`<p class="small">More happened than is shown: incidents, silences and marks from before ${dayTime(Date.parse(listedSince))} may be left out.</p>`;
 
 /** Incidents, silences and marks in words: in the picture most of them have none. */
 function happenedTable(lanes: readonly StackLane[]): Html {

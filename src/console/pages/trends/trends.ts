@@ -26,14 +26,14 @@ export const trendsPages = [
 /** `tried`: the form of a mark that was refused. */
 async function trendsView(ask: Ask, tried: Tried | null): Promise<View> {
   const { range = '7d', site = '' } = ask.query;
-  const overview = await ask.api.get<OverviewBody>('/v1/overview');
-  const sites = overview.sites.filter(({ configured }) => configured).map((each) => each.site);
   const view = { title: 'Trends', place: 'trends', crumb: 'Trends', isLive: false } as const;
   try {
-    const [trends, marks] = await Promise.all([
+    const [trends, marks, overview] = await Promise.all([
       ask.api.get<Trends>('/v1/trends', { range, site, zone: zoneName() }),
       readMarks(ask),
+      ask.api.get<OverviewBody>('/v1/overview'),
     ]);
+    const sites = overview.sites.filter(({ configured }) => configured).map((each) => each.site);
     const body = trendsBody({ ask, trends }, { marks, sites, tried });
     return { ...view, body, ...(tried !== null && { status: tried.refusal?.status ?? 400 }) };
   } catch (error) {

@@ -19,6 +19,8 @@ export interface Happened {
 export interface StackLane {
   readonly name: string;
   readonly all: readonly Happened[];
+  /** One in place of several that would stand on the same pixels. Without it, all are drawn. */
+  readonly together?: (some: readonly [Happened, ...Happened[]]) => Happened;
 }
 
 /** The plot of a picture: where its moments are from left to right. */
@@ -39,10 +41,11 @@ type Span = readonly [from: number, to: number];
 
 /** Draws the lanes one below the other; `under`: what goes behind all charts down to `bottom`. */
 export function drawLanes(
-  lanes: readonly StackLane[],
+  given: readonly StackLane[],
   plot: Plot,
   top: number,
 ): { body: Html; height: number; under: (bottom: number) => Html } {
+  const lanes = given.map(({ name, all, together }) => ({ name, all: together ? apart(all, plot, together) : all }));
   const { left, right, isNarrow } = plot;
   let y = top;
   const parts = lanes.map(({ name, all }) => {
@@ -59,6 +62,22 @@ export function drawLanes(
   const under = (bottom: number): Html =>
     html`${lanes.flatMap(({ all }) => all.map((each) => wash(each, plot, { top, bottom })))}`;
   return { body: html`${parts}`, height: y - top, under };
+}
+
+/** A finger needs more room than a bar of a few minutes has. */
+const FINGER = 4;
+
+/** What would stand on the same pixels, or closer than a finger needs, is one. */
+function apart(all: readonly Happened[], plot: Plot, together: NonNullable<StackLane['together']>): Happened[] {
+  const groups: [Happened, ...Happened[]][] = [];
+  let end = Number.NEGATIVE_INFINITY;
+  for (const each of all.toSorted((a, b) => a.from - b.from)) {
+    const [begin, to] = ends(each, plot);
+    if (begin < end + FINGER) groups.at(-1)!.push(each);
+    else groups.push([each]);
+    end = Math.max(end, to);
+  }
+  return groups.map((group) => (group.length === 1 ? group[0] : together(group)));
 }
 
 const ends = ({ from, to }: Happened, { x }: Plot): Span => [x(from), Math.max(x(to), x(from) + 5)];
@@ -100,10 +119,9 @@ function shape({ kind, title, href }: Happened, [from, to]: Span, y: number): Ht
   const about = html`<title>${title}</title>`;
   if (kind === 'mark')
     return html`<g>${about}<path class="l-mark" d="M${round(from)} ${y + 2}v12"/><circle class="c-fill" cx="${round(from)}" cy="${y + 8}" r="3"/></g>`;
-  const bar = html`<rect class="${kind === 'silence' ? 'l-sil' : `l-inc ${kind}`}" x="${round(from)}" y="${y + 2}" width="${round(to - from)}" height="12" rx="2">${about}</rect>`;
-  // A finger needs more room than a bar of a few minutes has.
-  const hit = html`<rect class="hit" x="${round(from - 4)}" y="${y}" width="${round(to - from + 8)}" height="16">${about}</rect>`;
-  return href === null ? bar : html`<a href="${href}" aria-label="${title}">${bar}${hit}</a>`;
+  const bar = html`<rect class="${kind === 'silence' ? 'l-sil' : `l-inc ${kind}`}" x="${round(from)}" y="${y + 2}" width="${round(to - from)}" height="12" rx="2"/>`;
+  const hit = html`<rect class="hit" x="${round(from - FINGER)}" y="${y}" width="${round(to - from + 2 * FINGER)}" height="16"/>`;
+  return href === null ? html`<g>${about}${bar}</g>` : html`<a href="${href}">${about}${bar}${hit}</a>`;
 }
 
 /** An incident stands as a wash behind all charts, a mark as a line through them. */
