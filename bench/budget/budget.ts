@@ -95,7 +95,12 @@ async function workOf(piece: string, { database: { sql }, daemon, prepare }: Cou
   const others = await again();
   const promises = (await daemon.ask<number>('stopPromises')) / others;
   const row = (what: string, value: number, unit: Row['unit'] = ''): Row => ({ what: `${piece}: ${what}`, value, unit });
-  return [...COUNTED.map(([what, unit]) => row(what, counts[what] / pieces, unit)), row('promises made', promises)];
+  const scavenges = counts.scavenges / (pieces / 10_000);
+  return [
+    ...COUNTED.filter(([what]) => what !== 'scavenges').map(([what, unit]) => row(what, counts[what] / pieces, unit)),
+    row('scavenges, for ten thousand', scavenges),
+    row('promises made', promises),
+  ];
 }
 
 interface Costs {
