@@ -53,13 +53,11 @@ function lanesOf({ ask: { base }, trends: { incidents, silences, marks, at, rang
       const [from, to] = [some[0].from, Math.max(...some.map((each) => each.to))];
       const words = counted(some.length, noun);
       return {
-        ...{
-          from,
-          to,
-          href: `${base}${path}`,
-          words: isShort ? words : '',
-          title: `${words}, ${dayTime(from)} to ${dayTime(to)}`,
-        },
+        from,
+        to,
+        href: `${base}${path}`,
+        words: isShort ? words : '',
+        title: `${words}, ${dayTime(from)} to ${dayTime(to)}`,
         kind: (some.find(({ kind }) => kind === 'critical') ?? some[0]).kind,
       };
     };

@@ -67,7 +67,7 @@ export function drawLanes(
 /** A finger needs more room than a bar of a few minutes has. */
 const FINGER = 4;
 
-/** What would stand on the same pixels, or closer than a finger needs, is one. */
+/** Things that would stand on the same pixels, or closer than a finger needs, become one. */
 function apart(all: readonly Happened[], plot: Plot, together: NonNullable<StackLane['together']>): Happened[] {
   const groups: [Happened, ...Happened[]][] = [];
   let end = Number.NEGATIVE_INFINITY;
