@@ -22,8 +22,8 @@ export const HISTORY: readonly Guard[] = [
     name: 'a transaction fails with its connection',
     promise: 'a connection that is lost in a transaction does not end the daemon',
     file: 'src/postgres/connection/database.ts',
-    from: 'sql.begin = endedWithConnection(begin as Begin) as typeof begin;',
-    to: 'sql.begin = (endedWithConnection === undefined ? undefined : (begin as Begin)) as typeof begin;',
+    from: 'return wrapPool(sql, fromFirstRow, endedWithConnection);',
+    to: 'return wrapPool(sql, fromFirstRow, (begin) => (endedWithConnection === undefined ? endedWithConnection : begin));',
   },
   {
     name: 'recordings that fail together count once',
