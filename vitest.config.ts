@@ -12,7 +12,7 @@ const LONGEST = [
   ...[
     ...['stories/lost-with-the-judge', 'docs/examples', 'stories/patroni', 'console/full-world', 'stories/two-primaries'],
     ...['stories/other-settings', 'stories/delivery-crash', 'demo/demo', 'stories/replicas', 'api/property', 'stories/failover'],
-    ...['prometheus/alertmanager', 'stories/rolling-upgrade', 'cli/run/long-running', 'stories/fuzz'],
+    ...['stories/rolling-upgrade', 'cli/run/long-running', 'stories/fuzz'],
     ...['stories/incident-once', 'console/kept', 'console/subscribers', 'console/purchases', 'stories/lossy-failover'],
   ].map((name) => `test/${name}.long.test.ts`),
   ...['stories/unreadable-purchase', 'stories/stuck-checkouts', 'stories/stuck', 'simulation/seeds', 'console/journey'].map(
@@ -29,6 +29,8 @@ const RELEASE = [
   ...['postgres/embedded/embedded', 'stories/hostile-connections', 'stories/large-bodies'],
   // Beside the synchronous cluster, and the failover that loses commits.
   'stories/patroni-lag',
+  // Migrations change seldom, and the storm takes the database away again and again.
+  ...['postgres/migrations/beside-writers', 'stories/hour-without-database', 'prometheus/alertmanager'],
 ].map((name) => `test/${name}.long.test.ts`);
 
 /** Begins with the longest, so that none of them is left alone at the end. */

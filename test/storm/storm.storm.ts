@@ -2,7 +2,7 @@
  * All faults at once: three daemons, one database, one service, and a schedule of faults that follows from a seed. After
  * the storm everything must be as if the weather had been fine.
  *
- * `npm run test:storm` takes three minutes with a fixed seed. `STORM_SEED=7 STORM_MINUTES=30 npm run test:storm` is any other.
+ * `npm run test:storm` takes three minutes with a fixed seed (two in CI). `STORM_SEED=7 STORM_MINUTES=30 npm run test:storm` is any other.
  * `STORM_ONLY='rows locked,bulk load'` has these faults alone, `STORM_WITHOUT` all others.
  */
 import { appendFileSync } from 'node:fs';
