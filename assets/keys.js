@@ -146,6 +146,10 @@
     if (copied) copy(copied);
     const zone = document.getElementById('zone');
     if (!zone.contains(target)) zone.open = false;
+    // A link to a form that is folded away opens it.
+    const place = target.closest('a[href^="#"]')?.getAttribute('href').slice(1);
+    const folded = document.getElementById(place)?.closest('details');
+    if (folded) folded.open = true;
     if (!target.closest('[data-keys]')) return;
     event.preventDefault();
     keys.showModal();

@@ -175,6 +175,10 @@ test('arrow keys go from cell to cell of a table of hours, and over cells withou
     await shown.locator('.only-wide .heat tbody th a').first().focus();
     const [row] = (await at()) as [number, number];
     expect(await after('ArrowRight')).toEqual([row, 1]);
+    await shown.getByRole('link', { name: 'Mark a moment' }).click();
+    await shown.getByRole('textbox', { name: /^Mark/ }).waitFor();
+    await shown.locator('.only-wide .heat tbody th a').first().focus();
+    await shown.keyboard.press('ArrowRight');
     await shown.keyboard.press('Enter');
     await shown.waitForURL(new RegExp(`endedWeekday=${row}&.*endedHours=0&`));
     expect(misdeeds.found).toEqual([]);

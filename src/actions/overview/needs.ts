@@ -146,7 +146,7 @@ function unasked({ sites, counts }: OverviewFacts): Finding[] {
 }
 
 /** One sentence about everything: a person who reads only this sentence knows whether something has to be done. */
-export function headlineOf(needs: readonly Need[], { counts, incidents, completions, now }: OverviewFacts): Headline {
+export function headlineOf(needs: readonly Need[], { counts, incidents, now }: OverviewFacts): Headline {
   const [worst] = needs;
   if (worst !== undefined) {
     const rest = needs.length - 1;
@@ -161,6 +161,5 @@ export function headlineOf(needs: readonly Need[], { counts, incidents, completi
     return { title: `${counted(incidents.length, 'incident ends', 'incidents end')} soon`, text, severity: 'ending' };
   }
   if (counts.length === 0) return { title: 'No purchase yet', text: 'No purchase is registered yet.', severity: null };
-  const calm = completions.usual === null ? 'No incident is open.' : 'Customers get on as usual.';
-  return { title: 'Nothing needs somebody', text: `Nothing needs somebody. ${calm}`, severity: null };
+  return { title: 'Nothing needs somebody', text: 'Nothing needs somebody. No incident is open.', severity: null };
 }

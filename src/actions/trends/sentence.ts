@@ -25,13 +25,13 @@ export function sentenceOf(range: TrendRange, total: Part, ways: readonly WayPar
   // The present day, or hour, is left out.
   if (customers === 0) return `No customer's checkout ended in the ${length} before ${range === '24h' ? 'this hour' : 'today'}.`;
   if (share === null) return `${time} ${counted(customers, 'customer')} came: too few to say more.`;
-  // Those who lost most are named first.
+  // Those whose loss grew most are named first: most customers may be lost elsewhere, now as before.
   const worse = ways
     .filter((way) => way.change === 'worse' && way.state !== null)
-    .sort((a, b) => lost(b) - lost(a))
+    .sort((a, b) => moreLost(b) - moreLost(a))
     .slice(0, MOST_WAYS)
     .map((way) => `${stateWords(way.state!.value)} (${points(way)} percentage points less)`);
-  const where = worse.length === 0 ? '' : `; most were lost among customers last ${worse.join(' and ')}`;
+  const where = worse.length === 0 ? '' : `; the loss grew most among customers last ${worse.join(' and ')}`;
   return `${time} ${percent(share)} of ${counted(customers, 'customer')} paid${comparedWords(total, before)}${where}.`;
 }
 
@@ -41,7 +41,7 @@ function comparedWords(total: Part, before: string): string {
   return `, ${points(total)} percentage points ${total.change === 'better' ? 'more' : 'less'} than in ${before}`;
 }
 
-const lost = ({ customers, share, before }: Part): number => customers * ((before.share ?? 0) - (share ?? 0));
+const moreLost = ({ customers, share, before }: Part): number => customers * ((before.share ?? 0) - (share ?? 0));
 
 const points = ({ share, before }: Part): number => Math.round(Math.abs((share ?? 0) - (before.share ?? 0)) * 1_000) / 10;
 

@@ -39,7 +39,8 @@ export async function writeHistory(
   const story = storyBefore(now);
   const past = drawCustomers(now, story)
     .map((customer, place) => recordedPast(customer, `seeded-${10_001 + place}`, policy))
-    .sort((a, b) => a.endedAt - b.endedAt);
+    // Ids rise with registrations, as they do in a shop: an aftermath counts who came by ids.
+    .sort((a, b) => a.registeredAt - b.registeredAt);
   await sql.begin(async (tx) => {
     await syncSites(tx, sites);
     for (let at = 0; at < past.length; at += AT_ONCE) await writeEnded(tx, past.slice(at, at + AT_ONCE), SEEDED_BY);

@@ -36,7 +36,7 @@ export const isUnused = (sql: Queries) =>
       and not exists (select from purchase_watch_internal.outcome_hours) and not exists (select from purchase_watch_internal.snapshots)`);
 
 /**
- * Writes ended purchases, in the order of their ends, with transitions, events and fields. Their ends are counted by the next folding,
+ * Writes ended purchases, in the order of their registrations, with transitions, events and fields. Their ends are counted by the next folding,
  * as those from before an upgrade are. The trigger of registrations puts the rows into the queue; `retireEverything` takes them out.
  */
 export async function writeEnded(sql: Queries, purchases: readonly EndedPurchase[], registeredBy: string): Promise<void> {

@@ -26,7 +26,7 @@ const trends = async (query = '') => (await api.call('GET', `/v1/trends${query}`
 describe('the trends', () => {
   test('say in a sentence what a manager can forward', async () => {
     expect((await trends('?site=se')).sentence).toBe(
-      'In the last 7 days 50 % of 280 customers paid, 25 percentage points less than in the 7 days before; most were lost among customers last waiting for the card provider (25 percentage points less).',
+      'In the last 7 days 50 % of 280 customers paid, 25 percentage points less than in the 7 days before; the loss grew most among customers last waiting for the card provider (25 percentage points less).',
     );
     expect((await trends('?site=se&range=90d')).sentence).toMatch(/^In the last 90 days 73\.1 % of 3.600 customers paid/);
     expect((await trends('?site=no')).sentence).toBe('In the last 7 days 3 customers came: too few to say more.');
