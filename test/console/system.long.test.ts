@@ -178,7 +178,7 @@ test.each([true, false])(
     );
     await page.getByText('The incidents as a table').click();
     expect(await page.getByRole('row', { name: /default, waiting for the card provider Changed settings/ }).count()).toBe(1);
-    await page.getByLabel('Of stuck purchases before their session ends').fill('20m');
+    await page.getByLabel('Before the session of a stuck purchase ends').fill('20m');
     await page.getByRole('button', { name: 'Rehearse' }).click();
     await page.getByRole('rowheader', { name: 'Announced as at risk' }).waitFor();
     expect(new URL(page.url()).searchParams.get('settings.polling.atRisk.before')).toBe('20m');

@@ -213,6 +213,19 @@ test('incidents and silences that would stand on the same pixels are one, with t
   await sql`delete from purchase_watch_internal.incidents where id like 'inc_of%'`;
 });
 
+test('where more happened than is listed, the page says from when on everything is there', async () => {
+  const { sql } = t.database;
+  expect((await page()).includes('More happened than is shown')).toBe(false);
+  await sql`
+    insert into purchase_watch_internal.silences (site, reason, created_by, starts_at, ends_at)
+    select 'se', 'many', 'Kim', at, at + interval '1 minute'
+    from generate_series(1, 201) n cross join lateral (select now() - interval '3 days' - n * interval '1 minute' as at) t`;
+  expect(
+    /More happened than is shown: incidents, silences and marks from before \S+ \S+ may be left out/.test(await page()),
+  ).toBe(true);
+  await sql`delete from purchase_watch_internal.silences where reason = 'many'`;
+});
+
 test.each([
   ['?range=8d', /range/],
   ['?site=nowhere', /nowhere/],

@@ -142,7 +142,7 @@ test('a renamed site is missed aloud, and its purchases move to the site that ha
   for (const page of ['/', '/system', '/sites']) {
     const text = await (await fetch(`${address}${page}`, { headers })).text();
     expect(text, page).toContain('<main');
-    expect(text, page).not.toContain('Nothing needs somebody');
+    expect(text, page).not.toContain('Nothing needs to be done');
   }
   // A registration without a site is for the site that is polled.
   const without = await buy(null, 1);
@@ -211,7 +211,7 @@ test('daemons that differ say so at once, and what a registration waits for', as
   const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(other.output())!;
   const now = await (await fetch(`${address}/`, { headers: await signedIn(address) })).text();
   expect(now).toContain('the running daemons have different values of sites.no and sites.se');
-  expect(now).not.toContain('Nothing needs somebody');
+  expect(now).not.toContain('Nothing needs to be done');
   expect(await run('doctor', '--quiet')).toMatch(/different values of .*sites\.no.* site no is in the settings of/s);
   expect(await run('watch', 'p-1', '--site', 'se')).toMatch(/wait up to 20 s/);
   expect(await run('status')).toMatch(/^Daemons: the running daemons have different values of sites/);

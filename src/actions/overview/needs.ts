@@ -161,5 +161,5 @@ export function headlineOf(needs: readonly Need[], { counts, incidents, now }: O
     return { title: `${counted(incidents.length, 'incident ends', 'incidents end')} soon`, text, severity: 'ending' };
   }
   if (counts.length === 0) return { title: 'No purchase yet', text: 'No purchase is registered yet.', severity: null };
-  return { title: 'Nothing needs somebody', text: 'Nothing needs somebody. No incident is open.', severity: null };
+  return { title: 'Nothing needs to be done', text: 'Nothing needs to be done. No incident is open.', severity: null };
 }

@@ -42,7 +42,7 @@ interface EndedByClock {
   readonly zone?: string | undefined;
 }
 
-/** A list by weekday or hours of the day covers at most so many days: the longest trends cover 90. */
+/** Days that a list by weekday or by hours of the day may span at most: the longest trends span 90. */
 const MOST_DAYS = 92;
 
 type ListProblem = {

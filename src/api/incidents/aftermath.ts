@@ -63,7 +63,7 @@ const aftermathSchema = named('Aftermath', {
       'From two hours before the first customer was found stuck until the end, or now; of its site, or of all sites where it has several.',
     ),
   worstAt: timeOrNull.describe(
-    'When most customers were stuck at once, to ten minutes; `GET /v1/then` takes this time as `at`. Null: nobody was stuck, or this time is more than 14 days ago.',
+    'The time at which most customers were stuck at once, exact to ten minutes. Send it as `at` to `GET /v1/then` to read how everything was then. Null where no customer was stuck, or where the time is more than 14 days ago.',
   ),
   customers: z
     .object({

@@ -5,7 +5,7 @@ import type { Period } from '../../domain/trends/period.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
-/** The latest so many incidents are read, and as many silences. */
+/** Incidents that are read at most, and silences that are read at most: of more, the latest. */
 export const MOST_IN_LANE = 200;
 
 export interface LaneIncident {

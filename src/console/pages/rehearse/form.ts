@@ -102,8 +102,8 @@ ${limits(states.filter(isLimited))}${unlimited.length !== 0 && html`<details cla
 ${field({ name: slackField('stuck'), label: 'Of single stuck checkouts', tried, choices: STUCK_MODES.map((value) => ({ value, word: MODES[value] })), hint: modeHint(tried, present, 'stuck') })}
 ${field({ name: slackField('paidTwice'), label: 'Of orders paid twice', tried, choices: YES_NO, hint: modeHint(tried, present, 'paidTwice') })}
 <div class="fields even">${TIMES.map(([name, label, hint]) => setting(slackField(name), label, hint))}</div>
-<h3>The shop's systems are told</h3>
-${setting(RISK_FIELD, 'Of stuck purchases before their session ends', 'how long before, such as 5m, or never; sites with an atRisk of their own keep it')}
+<h3>Subscribers get <code>purchase.at_risk</code></h3>
+${setting(RISK_FIELD, 'Before the session of a stuck purchase ends', 'how long before, such as 5m; never: the event is not sent; a site with an atRisk of its own keeps that')}
 <button class="btn first">Rehearse</button><p class="small">Nothing is changed, written or sent. The answer takes seconds, or up to a minute where very much is recorded.</p></form></section>`;
 }
 
