@@ -84,7 +84,7 @@ interface Counted {
   prepare(): Promise<() => Promise<number>>;
 }
 
-/** The work of one piece, in counts that do not depend on how busy the machine is. Promises are counted apart, because that slows the daemon. */
+/** The work of one piece, in counts. Promises are counted apart, because that slows the daemon. */
 async function workOf(piece: string, { database: { sql }, daemon, prepare }: Counted): Promise<Row[]> {
   const work = await prepare();
   const counted = await countWorkOf(sql, daemon);

@@ -1,12 +1,12 @@
-/** The work of a daemon and its database, in counts that do not depend on how busy the machine is. */
+/** The work of a daemon and its database, in counts, which depend less on how busy the machine is than times do. */
 import type { Sql } from '../../src/postgres/connection/database.ts';
 import type { Part } from '../lab.ts';
 import type { Work } from '../processes/work.ts';
 import type { Row } from '../report.ts';
 import { countWal, recordsOf } from './wal.ts';
 
-/** What was counted, by name; NaN for what this machine or an older commit's daemon does not tell. */
-export type Counts = Readonly<Record<(typeof COUNTED)[number][0], number>>;
+/** What was counted, by name; NaN for what this machine does not tell. */
+type Counts = Readonly<Record<(typeof COUNTED)[number][0], number>>;
 
 /** The names, with their units. */
 export const COUNTED = [
@@ -26,20 +26,17 @@ export const COUNTED = [
 /** Begins to count; the function that it returns answers what was done since. */
 export async function countWorkOf(sql: Sql, daemon: Part): Promise<() => Promise<Counts>> {
   const written = await countWal(sql);
-  const isCounting = await daemon.ask('startWork').then(
-    () => true,
-    () => false,
-  );
+  await daemon.ask('startWork');
   return async () => {
-    const done = isCounting ? await daemon.ask<Work>('stopWork') : null;
+    const done = await daemon.ask<Work>('stopWork');
     const wal = await written();
     const records = (...kinds: readonly string[]): number => (wal === null ? Number.NaN : recordsOf(wal, ...kinds));
     return {
-      'bytes allocated': done?.allocated ?? Number.NaN,
-      'bytes that survived a scavenge': done?.survived ?? Number.NaN,
-      'bytes promoted to the old generation': done?.promoted ?? Number.NaN,
-      scavenges: done?.scavenges ?? Number.NaN,
-      'system calls that read or wrote': done?.readsAndWrites ?? Number.NaN,
+      'bytes allocated': done.allocated,
+      'bytes that survived a scavenge': done.survived,
+      'bytes promoted to the old generation': done.promoted,
+      scavenges: done.scavenges,
+      'system calls that read or wrote': done.readsAndWrites,
       'bytes of WAL': wal?.bytes ?? Number.NaN,
       'rows inserted': records('Heap/INSERT', 'Heap/INSERT+INIT'),
       'rows updated within their page': records('Heap/HOT_UPDATE', 'Heap/HOT_UPDATE+INIT'),

@@ -6,11 +6,9 @@ import type { Database, Lab } from '../lab.ts';
 import type { Result, Row } from '../report.ts';
 import { hashOf, namedCommit, present, unpack } from './other-commit.ts';
 import { type Both, grownInAll, type Measured, rowsOf, type Side, takeTurns } from './rounds.ts';
-import { COMPARED, delivering, filled, type Place, polling, waiting } from './sides.ts';
+import { delivering, filled, type Place, polling, waiting } from './sides.ts';
 
-const COUNTS = ['poll', 'delivery'].flatMap((piece) => COMPARED.map((name) => `${name} for a ${piece}`));
 const UNITS: Readonly<Record<string, Row['unit']>> = {
-  ...Object.fromEntries(COUNTS.map((what) => [what, what.startsWith('bytes') ? 'B' : ''])),
   'processor time of a poll, daemon': 'µs',
   'processor time of a poll, Postgres': 'µs',
   'memory at full speed (RSS)': 'MB',

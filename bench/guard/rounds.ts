@@ -34,10 +34,8 @@ export async function takeTurns({ before, now }: Both<Side>, rounds: number): Pr
   return found;
 }
 
-/** The ratio that a quantity of this commit may have to the other one's: what is counted does not depend on how busy the machine is. */
+/** The ratio that a quantity of this commit may have to the other one's. */
 const AT_MOST = 1.15;
-const COUNTED_AT_MOST = 1.02;
-const mostOf = (what: string): number => (/^(?:bytes|index)/.test(what) ? COUNTED_AT_MOST : AT_MOST);
 
 /** One measurement: all its rounds. */
 export type Measured = readonly Round[];
@@ -48,9 +46,7 @@ function ratiosOf(rounds: Measured, what: string): number[] {
 
 /** The quantities that grew too far in each measurement, by the medians of its rounds. */
 export function grownInAll(measured: readonly Measured[]): string[] {
-  return Object.keys(measured[0]![0]!.now).filter((what) =>
-    measured.every((rounds) => median(ratiosOf(rounds, what)) > mostOf(what)),
-  );
+  return Object.keys(measured[0]![0]!.now).filter((what) => measured.every((rounds) => median(ratiosOf(rounds, what)) > AT_MOST));
 }
 
 /**
@@ -66,7 +62,7 @@ export function rowsOf(measured: readonly Measured[], units: Readonly<Record<str
     return [
       { what: `${what}, before`, value: median(rounds.map(({ before }) => before[what]!)), unit: units[what]! },
       { what: `${what}, now`, value: median(rounds.map(({ now }) => now[what]!)), unit: units[what]! },
-      { what: `${what}, now to before${spread}`, value: ratioOf(rounds), unit: 'ratio', atMost: mostOf(what) },
+      { what: `${what}, now to before${spread}`, value: ratioOf(rounds), unit: 'ratio', atMost: AT_MOST },
     ];
   });
 }

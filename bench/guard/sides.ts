@@ -1,6 +1,5 @@
 /** What the guard measures of a commit: polls at full speed, deliveries, and a daemon that has nothing to do. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Counts, countWorkOf } from '../budget/work.ts';
 import { type Database, type Lab, webhookTo } from '../lab.ts';
 import { spending } from '../measure.ts';
 import type { Commit } from './other-commit.ts';
@@ -29,12 +28,6 @@ export async function filled(lab: Lab, { commit, from }: Place, dueEach: number)
   return database;
 }
 
-/** What is compared of the counts: the rest follows from these. */
-export const COMPARED = ['bytes allocated', 'bytes of WAL', 'index entries written'] as const;
-
-const countsOf = (piece: string, counts: Counts, pieces: number): Reading =>
-  Object.fromEntries(COMPARED.map((name) => [`${name} for a ${piece}`, counts[name] / pieces]));
-
 /** Polls with every outcome recorded; one in fifty brings an event with a delivery that is not sent. */
 export async function polling(
   lab: Lab,
@@ -48,16 +41,13 @@ export async function polling(
     turn: async () => {
       daemon.resume();
       await delay(SETTLE);
-      const counted = await countWorkOf(database.sql, daemon);
       const spent = await spending(lab, daemon);
       const before = await answered();
       await delay(turn);
       const polls = (await answered()) - before;
       const used = await spent();
-      const counts = await counted();
       daemon.pause();
       return {
-        ...countsOf('poll', counts, polls),
         'processor time of a poll, daemon': (used.daemonMs / polls) * 1_000,
         'processor time of a poll, Postgres': (used.postgresMs / polls) * 1_000,
         'memory at full speed (RSS)': used.rss / 1e6,
@@ -78,14 +68,11 @@ export async function delivering(lab: Lab, { commit }: Place, database: Database
       const [{ last }] = await database.sql<[{ last: number }]>`select max(sequence) as last from purchase_watch_internal.events`;
       daemon.resume();
       const outbox = await commit.outbox.fillOutbox(database.sql, receiver, { sequence: last + 1, each: OUTBOX_EACH });
-      const counted = await countWorkOf(database.sql, daemon);
       const spent = await spending(lab, daemon);
       await outbox.drain();
       const used = await spent();
-      const counts = await counted();
       daemon.pause();
       return {
-        ...countsOf('delivery', counts, outbox.deliveries),
         'processor time of a delivery, daemon': (used.daemonMs / outbox.deliveries) * 1_000,
         'processor time of a delivery, Postgres': (used.postgresMs / outbox.deliveries) * 1_000,
       };

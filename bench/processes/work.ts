@@ -1,4 +1,4 @@
-/** What this process did, in counts that do not depend on how busy the machine is. */
+/** The work that this process did, in counts. */
 import { readFileSync } from 'node:fs';
 import { GCProfiler, getHeapStatistics, type HeapSpaceStatistics, promiseHooks } from 'node:v8';
 
