@@ -106,7 +106,7 @@ test('in the first minute Trends, Then and the aftermath of an incident show the
       expect(await say.textContent()).toMatch(words);
     }, WITHIN);
   await comes('/trends', /paid.*waiting for a Finnish bank/);
-  await comes('/incidents/inc_seeded/aftermath', /^demo-se lost about \d+ customers/);
+  await comes('/incidents/inc_seeded/aftermath', /^demo-se: \d+ of \d+ customers who got stuck/);
   const worst = new Date(new Date().setUTCHours(19, 0, 0, 0) - 2 * 86_400_000);
   await comes(`/?at=${worst.toISOString()}`, /demo-se: \d+ customers were stuck/);
   expect(misdeeds.found).toEqual([]);

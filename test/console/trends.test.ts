@@ -200,6 +200,12 @@ test('marks, incidents and silences stand in the lanes', async () => {
   expect(text).toContain('an incident was open');
 });
 
+test('the page says since when customers are counted, and draws no time before then', async () => {
+  const text = await page('?range=90d');
+  expect(/Customers are counted since \S+ \S+: nothing is known of the time before/.test(text)).toBe(true);
+  expect(/class="c-usual thin" d=""/.test(text)).toBe(true);
+});
+
 test('incidents and silences that would stand on the same pixels are one, with their number and a link to all', async () => {
   const { sql } = t.database;
   await sql`

@@ -78,7 +78,9 @@ test('keeps who was stuck, says how each ended and what was lost beyond usual, t
   ]);
   expect(told.loss).toMatchObject({ came: 36, paid: 11, open: 2, usual: { customers: 120, paid: 108 } });
   expect(Math.round(told.loss!.customers.about)).toBe(21);
-  expect(told.sentence).toBe('default lost about 21 customers waiting for the card provider, and with them about 2 120 SEK.');
+  expect(told.sentence).toMatch(
+    /^default: \d+ of 30 customers who got stuck waiting for the card provider did not pay; of all who came then, about 21 \(\d+ to \d+\) more than usual did not pay, worth about 2.120 SEK\.$/,
+  );
   expect(told.facts).toBe(
     '30 customers got stuck with 3 003.00 SEK: 3 paid late, 2 paid by another purchase, 23 did not pay, 2 are still open.',
   );

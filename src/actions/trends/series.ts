@@ -5,7 +5,7 @@ import { boundsOf } from '../../domain/stays/dwell.ts';
 import { addedShares, shareOf } from '../../domain/trends/compare.ts';
 import type { Period, TrendRange } from '../../domain/trends/period.ts';
 import { PIECE_LENGTHS, piecesOf, placeIn, weekHourOf, type ZoneTime } from '../../domain/trends/pieces.ts';
-import { type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
+import { HOUR, type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { EndedInHour } from '../../postgres/trends/read.ts';
 
 /** The periods that are compared, and how the zone shows them. */
@@ -27,7 +27,12 @@ interface Cell {
 }
 
 /** Customers by hour of the day: of 24 hours for each state that was waited in last, of 7 days for each day, of more for each weekday. */
-export function cellsOf(hours: readonly (EndedInHour & { readonly way?: number | null })[], { range, local }: SeriesTime) {
+export function cellsOf(
+  hours: readonly (EndedInHour & { readonly way?: number | null })[],
+  { range, local, present }: SeriesTime,
+  incidents: readonly OpenTime[],
+) {
+  const isOpenIn = openHours(incidents, present);
   const rowOf = (hour: Instant, way: number | null): Cell => {
     const at = local(hour);
     const none = { day: null, weekday: null, state: null };
@@ -42,8 +47,25 @@ export function cellsOf(hours: readonly (EndedInHour & { readonly way?: number |
   };
   return [...Map.groupBy(hours, keyOf).values()].map((counts) => {
     const [{ hour, way = null }] = counts as [(typeof hours)[number]];
-    return { ...rowOf(hour, way), hour: hourOf(hour), ...customersIn(counts) };
+    const { customers, paid } = customersIn(counts.filter((each) => isOpenIn.has(each.hour)));
+    return { ...rowOf(hour, way), hour: hourOf(hour), ...customersIn(counts), notPaidInIncidents: customers - paid };
   });
+}
+
+interface OpenTime {
+  readonly since: string;
+  /** Null: it is still open. */
+  readonly endedAt: string | null;
+}
+
+/** The hours of a period in which an incident was open. */
+function openHours(incidents: readonly OpenTime[], { from, to }: Period): ReadonlySet<Instant> {
+  const open = new Set<Instant>();
+  for (const { since, endedAt } of incidents) {
+    const end = Math.min(to, endedAt === null ? to : Date.parse(endedAt));
+    for (let hour = Math.floor(Math.max(from, Date.parse(since)) / HOUR) * HOUR; hour < end; hour += HOUR) open.add(hour);
+  }
+  return open;
 }
 
 /** Customers and those who paid; `gone`: how many of them no list has any more. */

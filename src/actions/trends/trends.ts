@@ -17,6 +17,7 @@ import {
   endedInHours,
   endedInHoursByWay,
   endedSums,
+  firstCountedHour,
   placesOfEnds,
   waitedIn,
 } from '../../postgres/trends/read.ts';
@@ -46,7 +47,7 @@ export async function readTrends(sql: Sql, { range, site, zone: name, limits }: 
   const time: SeriesTime = { range, present, before, zone, local: quickLocal(zone) };
   const pieces = piecesOf(present, PIECE_LENGTHS[range].shares, zone);
   const days = range === '24h' ? [present] : pieces;
-  const [hours, earlier, sums, earlierSums, byWay, waiting, attempts, happened] = await Promise.all([
+  const [hours, earlier, sums, earlierSums, byWay, waiting, attempts, happened, first] = await Promise.all([
     endedInHours(sql, present, site),
     endedInHours(sql, before, site),
     endedSums(sql, present, site),
@@ -55,6 +56,7 @@ export async function readTrends(sql: Sql, { range, site, zone: name, limits }: 
     readWaiting(sql, { site, limits, pieces }),
     attemptsIn(sql, days),
     happenedIn(sql, present, site),
+    firstCountedHour(sql, site),
   ]);
   const ways = waysOf(sums, earlierSums);
   const total = compared(sums.filter(isOfWay), earlierSums.filter(isOfWay), 1);
@@ -65,11 +67,12 @@ export async function readTrends(sql: Sql, { range, site, zone: name, limits }: 
     zone: name,
     ...spanOf(present),
     against: spanOf(before),
+    countedSince: first !== null && first > before.from ? isoTime(first) : null,
     sentence: sentenceOf(range, total, ways),
     total,
     ways,
     worse: worseSlices(sums.filter(isOfSlice), earlierSums.filter(isOfSlice), { range, isOneSite: site !== null }),
-    cells: cellsOf(range === '24h' ? byWay : hours, time),
+    cells: cellsOf(range === '24h' ? byWay : hours, time, happened.incidents),
     counts: countsOf(hours, earlier, time),
     shares: sharesOf(hours, earlier, time),
     waiting,

@@ -70,6 +70,9 @@ const trendsSchema = named('Trends', {
   zone: z.string(),
   ...span,
   against: z.object(span).describe('The time before, which everything is compared with.'),
+  countedSince: timeOrNull.describe(
+    'The first hour that is counted, where it lies after the beginning of `against`: of the time before it nothing is known. Null: all of it is counted.',
+  ),
   sentence: z.string().describe('Everything in a sentence; words may change.'),
   total: z.object({ ...ends, change: changeSchema, before: endsSchema }),
   ways: listOf({
@@ -80,13 +83,13 @@ const trendsSchema = named('Trends', {
   }).describe('The most customers first.'),
   worse: z
     .object({
-      looked: z.int().describe('Slices with thirty customers or more now and before, which were compared.'),
+      looked: z.int().describe('Groups with thirty customers or more now and before, which were compared.'),
       words: z.string().describe('How many were looked at; that none is worse, or too few to say. Words may change.'),
       slices: listOf({
         site: z.string(),
         state: stateOrNull.describe('The state in which these purchases waited last; null: no poll showed one.'),
         currency: textOrNull.describe('Null: whatever the currency.'),
-        where: z.string().describe('The slice in words; words may change.'),
+        where: z.string().describe('The group in words; words may change.'),
         words: z.string().describe('The difference in words; words may change.'),
         customers: z.int(),
         paid: z.int(),
@@ -98,7 +101,7 @@ const trendsSchema = named('Trends', {
       }),
     })
     .describe(
-      'Where fewer paid than before: by site, state waited in last and, where there are several, currency. Three slices at most, those that lost most customers first. Chance alone would name any in fewer than one of a hundred cases, corrected for the slices looked at.',
+      'Where fewer paid than before: by site, state waited in last and, where there are several, currency. Three groups at most, those that lost most customers first. Chance alone would name any in fewer than one of a hundred cases, corrected for the groups looked at.',
     ),
   cells: listOf({
     day: textOrNull.describe('With `7d`: the day, as clocks in the zone show it.'),
@@ -106,6 +109,9 @@ const trendsSchema = named('Trends', {
     state: stateOrNull.describe('With `24h`: the state in which these purchases waited last; null: no poll showed one.'),
     hour: z.int(),
     ...customers,
+    notPaidInIncidents: z
+      .int()
+      .describe('Customers who did not pay and whose checkout ended in an hour in which an incident was open.'),
   }).describe('Customers by hour of the day, the hour in which their checkout ended; hours without any are missing.'),
   counts: z.array(piece).describe('Customers of each hour; with `30d` and `90d` of each day.'),
   shares: z.array(piece).describe('Customers of each day; with `24h` of every three hours.'),

@@ -47,6 +47,7 @@ export const register = onDatabase(
       `${found.from.slice(0, 16)} to ${found.to.slice(0, 16)} UTC, beside ${found.against.from.slice(0, 16)} to ${found.against.to.slice(0, 16)}`,
     );
     printText(context, found.sentence);
+    printCountedSince(context, found);
     printWorse(context, found);
     printWays(context, found);
     printRest(context, found);
@@ -56,6 +57,11 @@ export const register = onDatabase(
 
 const percent = (share: number | null): string => (share === null ? 'too few' : `${Math.round(share * 1_000) / 10} %`);
 const CHANGES = { too_few: '', as_before: 'as before', better: 'more than before', worse: 'fewer than before' } as const;
+
+function printCountedSince(context: CliContext, { countedSince }: Trends): void {
+  if (countedSince !== null)
+    printText(context, `counted since ${countedSince.slice(0, 16)} UTC: nothing is known of the time before`);
+}
 
 function printWorse(context: CliContext, { worse, total }: Trends): void {
   if (total.customers === 0) return;

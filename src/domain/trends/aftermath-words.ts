@@ -95,13 +95,18 @@ interface Told {
 
 /** One sentence that a manager can forward. */
 export function aftermathSentence({ where, place, bill, loss }: Told): string {
-  const { stuck, paid, paidByAnother } = bill.customers;
+  const { stuck, paid, paidByAnother, notPaid } = bill.customers;
   if (stuck === 0) return `${where}: who was in it is not kept.`;
   if (loss !== null && isBeyondUsual(loss)) {
+    const known =
+      notPaid === 0
+        ? `${counted(stuck, 'customer')} got stuck ${place}, and none of them is known to be lost`
+        : `${grouped(notPaid)} of ${counted(stuck, 'customer')} who got stuck ${place} did not pay`;
     const money = loss.money.map(({ about, currency }) => ({ amount: threeDigits(about), currency }));
     const lost = sumsText(money.filter(({ amount }) => amount !== '0'));
-    const worth = lost === '' ? '' : `, and with them about ${lost}`;
-    return `${where} lost about ${counted(Math.round(loss.customers.about), 'customer')} ${place}${worth}.`;
+    const worth = lost === '' ? '' : `, worth about ${lost}`;
+    const more = `about ${grouped(Math.round(loss.customers.about))} (${rangeText(loss.customers)}) more than usual`;
+    return `${where}: ${known}; of all who came then, ${more} did not pay${worth}.`;
   }
   const after = paid + paidByAnother;
   const ofThem = `${after === 0 ? 'none' : after === stuck ? 'all' : grouped(after)} of them paid after all`;

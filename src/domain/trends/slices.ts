@@ -70,8 +70,8 @@ export function worseSlices(
 }
 
 function lookedWords(looked: number, named: number, against: string): string {
-  if (looked === 0) return 'Too few to say where fewer paid: no slice had 30 customers now and before.';
-  const of = `${counted(looked, 'slice')} with 30 customers or more`;
+  if (looked === 0) return 'Too few to say where fewer paid: no group had 30 customers now and before.';
+  const of = `${counted(looked, 'group')} with 30 customers or more`;
   if (named === 0) return `Of ${of}, none had fewer who paid than in ${against}, beyond what chance makes.`;
   return `The worst of ${of}: chance would name any of them in fewer than one of a hundred cases.`;
 }

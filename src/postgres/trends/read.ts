@@ -37,6 +37,15 @@ export const endedInHours = (sql: Queries, period: Period, site: string | null) 
     select hour, ${sql.unsafe(SHARE)} from purchase_watch_internal.outcome_hour_sums
     where ${within(sql, period, site)} and ${isCustomer(sql)} group by 1 having sum(customers) > 0 order by 1`;
 
+/** The first hour that is counted, of all sites or of one; null: none. */
+export async function firstCountedHour(sql: Queries, site: string | null): Promise<Instant | null> {
+  const [row] = await sql<[{ first: Instant | null }]>`
+    select min(h.hour) as first from purchase_watch_internal.sites s
+    cross join lateral (select hour from purchase_watch_internal.outcome_hour_sums where site = s.name order by hour limit 1) h
+    where ${site === null ? sql`true` : sql`s.name = ${site}`}`;
+  return row.first;
+}
+
 /** Customers by hour and the state that they waited in last: for a few days at most. */
 export const endedInHoursByWay = (sql: Queries, period: Period, site: string | null) => sql<
   (EndedInHour & { readonly way: number | null })[]

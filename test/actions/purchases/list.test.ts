@@ -61,7 +61,7 @@ describe.each(['Europe/Stockholm', 'Asia/Kolkata', 'Australia/Lord_Howe'])('in %
     const { present, before } = periodIn(name);
     const zone = zoneOf(name);
     const hours = await endedInHours(database.sql, present, 'few');
-    const cells = cellsOf(hours, { range: '90d', present, before, zone, local: quickLocal(zone) });
+    const cells = cellsOf(hours, { range: '90d', present, before, zone, local: quickLocal(zone) }, []);
     expect(cells).toHaveLength(7 * 24);
     for (const { weekday, hour, customers } of cells) {
       const filter = filterOf({ endedWeekday: weekday!, hours: String(hour), zone: name }, 'few');

@@ -34,7 +34,7 @@ describe('the trends', () => {
 
   test('name where fewer paid, and how many slices were looked at', async () => {
     const { worse } = await trends();
-    expect(worse).toMatchObject({ looked: 1, words: expect.stringMatching(/^The worst of 1 slice with 30 customers or more:/) });
+    expect(worse).toMatchObject({ looked: 1, words: expect.stringMatching(/^The worst of 1 group with 30 customers or more:/) });
     expect(worse.slices).toMatchObject([
       {
         site: 'se',
@@ -52,7 +52,7 @@ describe('the trends', () => {
     expect((await trends('?range=90d')).worse).toEqual({
       looked: 1,
       words:
-        'Of 1 slice with 30 customers or more, none had fewer who paid than in the 90 days before, beyond what chance makes.',
+        'Of 1 group with 30 customers or more, none had fewer who paid than in the 90 days before, beyond what chance makes.',
       slices: [],
     });
   });
@@ -73,6 +73,8 @@ describe('the trends', () => {
     expect(money).toMatchObject([
       { currency: 'SEK', customers: 280, paid: 13_930, notPaid: 13_930, open: 0, stuck: { purchases: 0, paid: 0 } },
     ]);
+    expect((await trends('?site=se&range=90d')).countedSince).toMatch(/T10:00:00.000Z$/);
+    expect((await trends('?site=se')).countedSince).toBeNull();
     expect(cells).toHaveLength(7);
     expect(cells[0]).toMatchObject({ hour: 10, customers: 40, paid: 20 });
   });
@@ -124,6 +126,13 @@ describe('the trends', () => {
     await api.sql`
       insert into purchase_watch_internal.silences (starts_at, ends_at, site, reason, created_by)
       values (now() - interval '3 days', now() - interval '2 days', null, 'The bank moves.', 'Kim')`;
+    const { cells } = await trends('?site=se&range=30d');
+    // Of each weekday's cell, only what ended in an hour of one of two incidents of a day each.
+    const lost = cells.map(({ notPaidInIncidents }: { notPaidInIncidents: number }) => notPaidInIncidents);
+    const ofDays = lost.filter((each: number) => each > 0);
+    expect(ofDays.length).toBeGreaterThanOrEqual(2);
+    expect(ofDays.length).toBeLessThanOrEqual(4);
+    expect(Math.max(...ofDays)).toBeLessThan(50);
     const { incidents, silences } = await trends('?site=se');
     expect(incidents.map(({ id }: { id: string }) => id)).toEqual(['inc_se']);
     expect(incidents[0]).toMatchObject({ severity: 'critical', state: { value: 6 } });

@@ -19,7 +19,7 @@ describe('worse slices', () => {
     const { looked, words, slices } = worseSlices(now!, before!, week);
     expect(slices.map(({ site }) => site)).toEqual(['s9', 's12', 's4']);
     expect(looked).toBe(5);
-    expect(words).toMatch(/^The worst of 5 slices with 30 customers or more/);
+    expect(words).toMatch(/^The worst of 5 groups with 30 customers or more/);
     expect(slices[0]).toMatchObject({ customers: 1_000, paid: 696, notPaid: 304, share: 0.696, before: { paid: 800 } });
     expect(slices[2]!.words).toBe('69.8 % paid, 10.2 percentage points less than in the 7 days before');
     expect(slices[2]!.where).toBe('s4, last waiting for identification');
@@ -53,7 +53,7 @@ describe('worse slices', () => {
     const both = [...came(900, 700), ...came(900, 700, { site: 'fi' })];
     const { words, slices } = worseSlices(both, both, week);
     expect(slices).toEqual([]);
-    expect(words).toMatch(/^Of 2 slices with 30 customers or more, none had fewer/);
+    expect(words).toMatch(/^Of 2 groups with 30 customers or more, none had fewer/);
   });
 
   test('are those beyond chance alone, corrected for the slices looked at', () => {

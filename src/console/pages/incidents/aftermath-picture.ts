@@ -41,7 +41,7 @@ function drawn({ customers, pins, label }: LanesPicture, width: number): Html {
   const [from, to] = [first - margin, last + margin];
   const x = (at: Instant): number => round(left + ((at - from) / (to - from)) * (right - left));
   const lanes = MEMBER_OUTCOMES.filter((outcome) => customers.some((each) => each.outcome === outcome));
-  const top = (isWide ? pins.length * PIN : PIN) + 20;
+  const top = pins.length * PIN + 20;
   const bottom = top + lanes.length * LANE;
   const laneOf = (outcome: MemberOutcome, index: number): Html => {
     const own = customers.filter((each) => each.outcome === outcome);
@@ -66,11 +66,10 @@ function pinOf(
   { at: moment, word }: LanesPicture['pins'][number],
   { at, index, bottom, isWide, right }: { at: number; index: number; bottom: number; isWide: boolean; right: number },
 ): Html {
-  if (!isWide)
-    return html`<path class="c-mark" d="M${at} ${PIN}V${bottom}"/><circle class="c-fill" cx="${at}" cy="${PIN}" r="3"/>`;
   const y = 12 + index * PIN;
-  const isLeft = at > right - 200;
-  return html`<path class="c-mark" d="M${at} ${y}V${bottom}"/><circle class="c-fill" cx="${at}" cy="${y}" r="3"/><text class="strong t-halo" x="${at + (isLeft ? -9 : 9)}" y="${y + 4}" text-anchor="${isLeft ? 'end' : 'start'}">${clockTime(moment)} ${word}</text>`;
+  const isLeft = at > right - (isWide ? 200 : 20);
+  const words = isWide ? `${clockTime(moment)} ${word}` : String(index + 1);
+  return html`<path class="c-mark" d="M${at} ${y}V${bottom}"/><circle class="c-fill" cx="${at}" cy="${y}" r="3"/><text class="strong t-halo" x="${at + (isLeft ? -9 : 9)}" y="${y + 4}" text-anchor="${isLeft ? 'end' : 'start'}">${words}</text>`;
 }
 
 /** Bar: paid. Cross: not paid. Ring: still open. */

@@ -29,7 +29,7 @@ async function aftermathView(ask: Ask): Promise<View> {
   const known = body.customers.stuck > 0;
   const parts = known
     ? html`<div class="two">${bill(body, ask)}<div class="stack">${speed(body)}${nearby(body)}</div></div>${lanes(body, ask)}${everybody(body, ask)}`
-    : panel({ id: 'bill', title: 'The bill', body: nothingHere(NOBODY[incident.kind === 'stuck' ? 'stuck' : 'other']) });
+    : panel({ id: 'bill', title: 'What it cost', body: nothingHere(NOBODY[incident.kind === 'stuck' ? 'stuck' : 'other']) });
   return {
     title: `${body.where}: aftermath`,
     place: 'incidents',
@@ -45,12 +45,11 @@ const NOBODY = {
 };
 
 function head({ times, sentence, facts: says, customers, isComplete }: AftermathBody, path: string): Html {
-  const { ended, firstCame, noticed } = times;
-  const from = firstCame ?? noticed;
+  const { ended, noticed } = times;
   const state =
     ended === null
       ? status('waiting', html`<span>it is still open: these are the figures so far</span>`)
-      : status('ok', html`<span>ended ${exactTime(Date.parse(ended))}, lasted ${span(from, ended)}</span>`);
+      : status('ok', html`<span>ended ${exactTime(Date.parse(ended))}, was open for ${span(noticed, ended)}</span>`);
   const open =
     customers.watched > 0 ? ` The figures change until the ${counted(customers.watched, 'customer')} still open have ended.` : '';
   const part = isComplete ? '' : ' More than 5 000 purchases were in it: these are the figures of the first of them.';
@@ -77,7 +76,7 @@ function bill(body: AftermathBody, ask: Ask): Html {
   const rows: BillRow[] = [
     { what: 'Waited beyond the limit', count: stuck, outcomes: [], kind: 'stuck' },
     {
-      what: 'Won back',
+      what: 'Paid in the end',
       small: wonBack(customers),
       count: paid + paidByAnother,
       outcomes: ['paid', 'paid_by_another'],
@@ -91,7 +90,7 @@ function bill(body: AftermathBody, ask: Ask): Html {
   const total = loss !== null && lossRow(loss);
   return panel({
     id: 'bill',
-    title: 'The bill',
+    title: 'What it cost',
     ...(unpriced > 0 && { note: `${counted(unpriced, 'customer')} without a known amount` }),
     body: html`<table class="bill cards"><thead><tr><th scope="col">What</th><th scope="col" class="num">Customers</th><th scope="col" class="num">Money</th><th scope="col">Of those who waited</th></tr></thead><tbody>${rows.map(rowOf)}${total}</tbody></table>`,
     foot: html`<details class="quiet"><summary>How it is reckoned</summary><p class="body">${tied(reckoning)} Customers who saw the broken page and left before they were registered are not known here.</p></details>`,

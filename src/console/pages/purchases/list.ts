@@ -54,6 +54,7 @@ export async function listView(ask: Ask, acting: Acting | null = null): Promise<
       overview,
       filter,
       problem: null,
+      count: (query.cursor ?? '') === '' && found.nextCursor === null ? found.data.length : null,
       list: listed(found, filter, ask, acting?.picked ?? {}),
       says: sentence(overview, filter),
       acting,
@@ -67,7 +68,15 @@ export async function listView(ask: Ask, acting: Acting | null = null): Promise<
       html`<a href="${base}/purchases">Show all purchases</a>`,
     );
     return {
-      ...view(ask, { overview, filter, problem, list, says: 'The filter asks for something that cannot be.', acting }),
+      ...view(ask, {
+        overview,
+        filter,
+        problem,
+        count: null,
+        list,
+        says: 'The filter asks for something that cannot be.',
+        acting,
+      }),
       status: 400,
     };
   }
@@ -77,12 +86,14 @@ interface Shown {
   readonly overview: OverviewBody;
   readonly filter: Filter;
   readonly problem: FilterProblem | null;
+  /** How many purchases the filter lets through; null: more than one page shows. */
+  readonly count: number | null;
   readonly list: Html;
   readonly says: string;
   readonly acting: Acting | null;
 }
 
-function view(ask: Ask, { overview, filter, problem, list, says, acting }: Shown): View {
+function view(ask: Ask, { overview, filter, problem, count, list, says, acting }: Shown): View {
   const { base, mayRegister, query } = ask;
   const done =
     query.done === 'forgotten' ? flash('The purchase is erased with everything that was known of it.') : manyDone(query.done);
@@ -91,11 +102,16 @@ function view(ask: Ask, { overview, filter, problem, list, says, acting }: Shown
     : html`<span class="small">Registering purchases needs a key with the scope register.</span>`;
   const csv =
     problem === null && html`<a class="btn" href="${base}/purchases.csv${queryOf(asked(filter))}" download>CSV of this list</a>`;
-  const body = html`${done}<div class="head"><h1 class="say">${tied(says)}</h1><p class="sub">${orderWords(filter)}. ${number(overview.purchases.total)} are registered.</p><p class="acts">${register}${csv}</p></div>
+  const body = html`${done}<div class="head"><h1 class="say">${tied(says)}</h1><p class="sub">${orderWords(filter)}. ${countWords(overview, count)}</p><p class="acts">${register}${csv}</p></div>
 <div class="stack"><section class="panel" aria-label="Search and filters">${fields({ overview, filter, problem }, base)}</section>
 ${acting?.note ?? NOTHING}
 <section class="panel purchases" aria-label="Purchases">${list}</section></div>`;
   return { title: 'Purchases', place: 'purchases', crumb: 'Purchases', body, ...(acting !== null && { isLive: false }) };
+}
+
+/** A filter's own number first, where it is known. */
+function countWords({ purchases: { total } }: OverviewBody, count: number | null): string {
+  return count === null ? `${number(total)} are registered.` : `${number(count)} of ${counted(total, 'registered purchase')}.`;
 }
 
 function sentence({ purchases }: OverviewBody, filter: Filter): string {

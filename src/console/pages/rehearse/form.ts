@@ -68,8 +68,8 @@ const YES_NO = [
 ];
 
 const TIMES: readonly (readonly [name: string, label: string, hint: string])[] = [
-  ['groupWait', 'Gather for', 'before the first message about an incident'],
-  ['quietFor', 'Over after', 'time in which customers get on again'],
+  ['groupWait', 'First message after', 'so long after an incident opens; more of it is known then'],
+  ['quietFor', 'Ends after', 'so long after customers get on again'],
   ['groupInterval', 'Between messages', 'about an incident that grows'],
   ['repeatInterval', 'Remind after', 'of an incident that stays open'],
 ];

@@ -59,12 +59,12 @@ export function percent(share: number | null): string {
   return share === null ? 'too few to say' : tied(`${(share * 100).toFixed(1)} %`);
 }
 
-/** The change of a share where it is beyond chance: `−7.9 points`. */
+/** The change of a share in percentage points, where it is beyond chance: `−7.9 points`. */
 export function changeMark({ change, share, before }: Trends['ways'][number] | Trends['total']): Html {
   if (change === 'too_few') return html`<span class="delta same">too few to say</span>`;
   if (change === 'as_before') return html`<span class="delta same">as before</span>`;
   const points = ((share ?? 0) - (before.share ?? 0)) * 100;
-  return html`<span class="delta ${change === 'worse' ? 'worse' : ''}">${points < 0 ? '−' : '+'}${Math.abs(points).toFixed(1)} points</span>`;
+  return html`<span class="delta ${change === 'worse' ? 'worse' : ''}" title="percentage points">${points < 0 ? '−' : '+'}${Math.abs(points).toFixed(1)} points</span>`;
 }
 
 /** `153 883.00 SEK`. */

@@ -99,7 +99,10 @@ function lanesOf({ ask: { base }, trends: { incidents, silences, marks, at, rang
 }
 
 function chartsOf(shown: ShownTrends): Stack['charts'] {
-  const { range, counts, shares, waiting } = shown.trends;
+  const { range, counts, shares, waiting, countedSince, from, against } = shown.trends;
+  // The time between a piece and the piece that it is compared with.
+  const back = Date.parse(from) - Date.parse(against.from);
+  const isCounted = (to: string): boolean => countedSince === null || Date.parse(to) - back > Date.parse(countedSince);
   const pieceName = (from: string): string =>
     range === '24h' || (range === '7d' && counts.length > shares.length) ? dayTime(Date.parse(from)) : dayName(Date.parse(from));
   const span = ({ from, to }: { from: string; to: string }) => ({ from: Date.parse(from), to: Date.parse(to) });
@@ -109,7 +112,7 @@ function chartsOf(shown: ShownTrends): Stack['charts'] {
         ...span(piece),
         customers: piece.customers,
         paid: piece.paid,
-        before: piece.before.customers,
+        before: isCounted(piece.to) ? piece.before.customers : null,
         says: `${pieceName(piece.from)}: ${paidWords(piece)}`,
       })),
       [`${counts.length === shares.length ? 'a day' : 'an hour'}; green: paid,`, 'sand: not paid,', 'dashed: before'],

@@ -3,6 +3,7 @@
 import type { Trends } from '../../../actions/trends/trends.ts';
 import type { OverviewBody } from '../../../api/overview/overview.ts';
 import { RANGE_WORDS, TREND_RANGES, type TrendRange } from '../../../domain/trends/period.ts';
+import { counted } from '../../../domain/values/counts.ts';
 import { queryOf, refusalIn } from '../../frame/api-calls.ts';
 import { type Html, html, tied } from '../../frame/html.ts';
 import type { View } from '../../frame/page.ts';
@@ -10,7 +11,7 @@ import { type Ask, action, page } from '../../frame/page-route.ts';
 import type { Tried } from '../../parts/fields.ts';
 import { alertNote } from '../../parts/lists.ts';
 import { siteChoice } from '../../parts/sites.ts';
-import { clockTime, dayName, zoneName } from '../../parts/time.ts';
+import { clockTime, dayName, dayTime, zoneName } from '../../parts/time.ts';
 import { moneyText, type ShownTrends } from './figures.ts';
 import { changeMarks, markDone, marksPanels, readMarks } from './marks.ts';
 import { moneyPanel, receiversPanel } from './sums.ts';
@@ -48,16 +49,22 @@ function trendsBody(shown: ShownTrends, given: Parameters<typeof marksPanels>[1]
   const { trends, ask } = shown;
   const before = RANGE_WORDS[trends.range].before;
   const parts = [waysPanel(shown, before), throughPanel(shown)];
-  return html`<div class="head"><h1 class="say">${tied(trends.sentence)}</h1>${moneySentence(trends)}${choices(shown, given.sites)}</div>
+  return html`<div class="head"><h1 class="say">${tied(trends.sentence)}</h1>${moneySentence(trends)}${sinceNote(trends)}${choices(shown, given.sites)}</div>
 <div class="stack">${markDone(shown, given.marks)}${wherePanel(shown)}${worsePanel(shown)}${trends.range === '90d' ? parts.toReversed() : parts}${moneyPanel(shown)}${receiversPanel(shown)}${marksPanels(shown, given)}${howPanel(ask)}</div>`;
 }
 
+/** An empty part of a chart must not look as if no customer had come. */
+const sinceNote = ({ countedSince }: Trends): Html | false =>
+  countedSince !== null &&
+  html`<p class="sub">Customers are counted since ${dayTime(Date.parse(countedSince))}: nothing is known of the time before.</p>`;
+
 /** Money that was stuck, by how its purchases ended, in the currency of most customers. */
 function moneySentence({ money }: Trends): Html | false {
-  const most = money.find(({ stuck }) => stuck.purchases > 0);
+  const [most, ...others] = money.filter(({ stuck }) => stuck.purchases > 0);
   if (most === undefined) return false;
   const { currency, stuck } = most;
-  return html`<p class="sub">Of money that was stuck, ${moneyText(stuck.notPaid, currency)} was not paid, ${moneyText(stuck.paid, currency)} was paid late and ${moneyText(stuck.paidByAnother, currency)} by another purchase of the order.</p>`;
+  const more = others.length > 0 && html` <a href="#money">${counted(others.length, 'more currency', 'more currencies')}</a>`;
+  return html`<p class="sub">Of money that was stuck, ${moneyText(stuck.notPaid, currency)} was not paid, ${moneyText(stuck.paid, currency)} was paid late and ${moneyText(stuck.paidByAnother, currency)} by another purchase of the order.${more}</p>`;
 }
 
 function choices({ trends, ask }: ShownTrends, sites: readonly string[]): Html {

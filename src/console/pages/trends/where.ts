@@ -15,6 +15,8 @@ interface HourCell {
   readonly paid: number;
   readonly gone: number;
   readonly inIncident: boolean;
+  /** Of many days together: customers who did not pay while an incident was open. */
+  readonly notPaidInIncidents?: number;
 }
 const EMPTY: HourCell = { customers: 0, paid: 0, gone: 0, inIncident: false };
 
@@ -33,14 +35,17 @@ export function wherePanel(shown: ShownTrends): Html {
   const isOfDay = range === '24h';
   // Of 24 hours the columns begin with the first one; of days, with midnight.
   const first = isOfDay ? Number(clockTime(Date.parse(shown.trends.from)).slice(0, 2)) : 0;
+  const isOfWeekdays = range === '30d' || range === '90d';
+  const incidentWords = isOfWeekdays ? 'most of those who did not pay: while an incident was open' : 'an incident was open';
   const drawn = (per: number): Html =>
     heatMap({
+      incidentWords,
       rows: rows.map((row) => merged(row, per, first)),
       columns: Array.from({ length: HOURS / per }, (_, at) => String((first + at * per) % HOURS)),
       rowHead: isOfDay ? 'Last waited' : 'Ended on',
       caption: `Share of customers who paid, in 100, by the hour in which their checkout ended`,
     });
-  const hasIncidents = rows.some(({ hours }) => hours.some(({ inIncident }) => inIncident));
+  const hasIncidents = rows.some(({ hours }) => hours.some((hour) => hour.inIncident || isMostlyOfIncidents([hour])));
   const body =
     total.customers === 0
       ? nothingHere(
@@ -49,12 +54,12 @@ export function wherePanel(shown: ShownTrends): Html {
             ? 'Customers of this hour stand here once the hour is over.'
             : 'Customers of today stand here tomorrow; the last 24 hours show those of the hours before this one.',
         )
-      : html`<div class="heat-wrap${isOfDay && ' ways'}"><div class="only-wide">${drawn(1)}</div><div class="only-narrow">${drawn(isOfDay ? 4 : 3)}</div>${heatLegend(hasIncidents)}</div>`;
+      : html`<div class="heat-wrap${isOfDay && ' ways'}"><div class="only-wide">${drawn(1)}</div><div class="only-narrow">${drawn(isOfDay ? 4 : 3)}</div>${heatLegend(hasIncidents ? incidentWords : null)}</div>`;
   const by = isOfDay ? 'by the state they last waited in and the hour' : 'by the hour';
-  const weeks = range === '30d' || range === '90d' ? ', all days of a weekday together' : '';
+  const weeks = isOfWeekdays ? ', all days of a weekday together' : '';
   return panel({
     id: 'where',
-    title: 'Where and when customers were lost',
+    title: 'Where and when fewer paid',
     note: `share paid, ${by} in which their checkout ended${weeks}`,
     body,
   });
@@ -121,7 +126,7 @@ function weekdayRows(shown: ShownTrends): Row[] {
   const { cells, zone } = shown.trends;
   return WEEKDAYS.map((name, at) => {
     const own = new Map(cells.filter(({ weekday }) => weekday === at + 1).map((cell) => [cell.hour, cell]));
-    const hours = Array.from({ length: HOURS }, (_, hour) => ({ ...EMPTY, ...own.get(hour), inIncident: false }));
+    const hours = Array.from({ length: HOURS }, (_, hour): HourCell => ({ ...EMPTY, ...own.get(hour) }));
     const weekly = { end: 'customer', endedWeekday: at + 1, zone } as const;
     return {
       name,
@@ -141,6 +146,13 @@ function overlaps(
   return since < to && (endedAt ?? now) > from;
 }
 
+/** Whether half of those who did not pay, or more, did so while an incident was open. */
+function isMostlyOfIncidents(hours: readonly HourCell[]): boolean {
+  const sum = (of: (hour: HourCell) => number): number => hours.reduce((total, hour) => total + of(hour), 0);
+  const lost = sum(({ notPaidInIncidents = 0 }) => notPaidInIncidents);
+  return lost > 0 && 2 * lost >= sum(({ customers, paid }) => customers - paid);
+}
+
 /** A row whose cells are of so many hours each; `first`: the hour of its first cell. */
 function merged({ head, name, hours, list }: Row, per: number, first: number): HeatRow {
   const cells = Array.from({ length: Math.ceil(hours.length / per) }, (_, at): HeatCell => {
@@ -151,7 +163,7 @@ function merged({ head, name, hours, list }: Row, per: number, first: number): H
       customers: sum('customers'),
       paid: sum('paid'),
       when: `${name}, ${begin} to ${begin + per} h`,
-      inIncident: part.some(({ inIncident }) => inIncident),
+      inIncident: part.some(({ inIncident }) => inIncident) || isMostlyOfIncidents(part),
       href: sum('gone') > 0 ? null : list(at * per, per),
     };
   });

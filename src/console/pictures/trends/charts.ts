@@ -14,7 +14,8 @@ interface Piece {
 export interface CountPiece extends Piece {
   readonly customers: number;
   readonly paid: number;
-  readonly before: number;
+  /** Null: it was not counted. */
+  readonly before: number | null;
 }
 export interface SharePiece extends Piece {
   /** Null: too few customers. */
@@ -43,7 +44,7 @@ const gridWords = (ticks: readonly Tick[], { left, isNarrow }: ChartFrame, y: (v
 
 /** Customers of each piece, paid and not; the time before dashed. */
 export function countChart(pieces: readonly CountPiece[], says: readonly string[]): StackedChart {
-  const axis = countAxis(Math.max(...pieces.map(({ customers, before }) => Math.max(customers, before)), 1));
+  const axis = countAxis(Math.max(...pieces.map(({ customers, before }) => Math.max(customers, before ?? 0)), 1));
   const ticks = axis.ticks.filter(({ at }) => at !== 0).map(({ at, word }): Tick => [at, word]);
   const draw = (frame: ChartFrame): Html => {
     const { x, top, bottom } = frame;
@@ -55,9 +56,11 @@ export function countChart(pieces: readonly CountPiece[], says: readonly string[
         html`<rect class="${kind}" x="${round(x(from))}" y="${round(y(high))}" width="${width}" height="${round(y(low) - y(high))}"/>`;
       return html`<g><title>${about}</title>${rect('f-paid', paid, 0)}${rect('f-lost', customers, paid)}</g>`;
     };
-    const line = pieces.map(
-      ({ from, to, before }, at) => `${at === 0 ? 'M' : 'L'}${round((x(from) + x(to)) / 2)} ${round(y(before))}`,
-    );
+    const line = pieces.flatMap(({ from, to, before }, at) => {
+      if (before === null) return [];
+      const isFirst = (pieces[at - 1]?.before ?? null) === null;
+      return `${isFirst ? 'M' : 'L'}${round((x(from) + x(to)) / 2)} ${round(y(before))}`;
+    });
     return html`${grid(ticks, frame, y)}${pieces.map(bar)}<path class="c-usual thin" d="${line.join('')}"/>${gridWords(ticks, frame, y)}`;
   };
   return { title: 'Customers', says, height: 74, draw };

@@ -8,7 +8,7 @@ export interface HeatCell {
   readonly paid: number;
   /** When it was, in words. */
   readonly when: string;
-  /** Whether an incident was open then. */
+  /** Whether it is framed; why is the same for all cells. */
   readonly inIncident: boolean;
   /** The list of its customers; null where that has not all of them any more. */
   readonly href: string | null;
@@ -28,11 +28,14 @@ const stepOf = (share: number): number => {
 };
 
 export function heatMap({
+  incidentWords,
   rows,
   columns,
   rowHead,
   caption,
 }: {
+  /** Why a cell is framed. */
+  incidentWords: string;
   rows: readonly HeatRow[];
   columns: readonly string[];
   rowHead: string;
@@ -40,16 +43,19 @@ export function heatMap({
 }): Html {
   const head = columns.map((text) => html`<th scope="col">${text}</th>`);
   const row = ({ head: name, cells }: HeatRow): Html =>
-    html`<tr><th scope="row">${name}</th>${cells.map((cell, at) => cellOf(cell, cells[at - 1], cells[at + 1]))}</tr>`;
+    html`<tr><th scope="row">${name}</th>${cells.map((cell, at) => cellOf(cell, { before: cells[at - 1], after: cells[at + 1], incidentWords }))}</tr>`;
   return html`<table class="heat"><caption class="vh">${caption}</caption><thead><tr><th scope="col">${rowHead}</th>${head}</tr></thead><tbody>${rows.map(row)}</tbody></table>`;
 }
 
-function cellOf(cell: HeatCell, before: HeatCell | undefined, after: HeatCell | undefined): Html {
+function cellOf(
+  cell: HeatCell,
+  { before, after, incidentWords }: { before: HeatCell | undefined; after: HeatCell | undefined; incidentWords: string },
+): Html {
   const { customers, paid, when, inIncident, href } = cell;
   const share = shareOf(cell);
   const edges = `${before?.inIncident === true ? '' : ' start'}${after?.inIncident === true ? '' : ' end'}`;
   const classes = `${share === null ? 'few' : `h${stepOf(share)}`}${inIncident ? ` in${edges}` : ''}`;
-  const says = `${when}: ${number(paid)} of ${number(customers)} paid${share === null ? ', too few to say' : ''}${inIncident ? '; an incident was open' : ''}`;
+  const says = `${when}: ${number(paid)} of ${number(customers)} paid${share === null ? ', too few to say' : ''}${inIncident ? `; ${incidentWords}` : ''}`;
   const text = share === null ? html`·<span class="vh">too few to say</span>` : html`${String(Math.round(share * 100))}`;
   const inside =
     href === null || customers === 0
@@ -60,6 +66,7 @@ function cellOf(cell: HeatCell, before: HeatCell | undefined, after: HeatCell | 
 
 const STEP_WORDS = ['82 or more', '77 to 82', '72 to 77', '65 to 72', '50 to 65', 'under 50'];
 
-export function heatLegend(hasIncidents: boolean): Html {
-  return html`<div class="legend"><span>Paid, of 100 customers:</span>${STEP_WORDS.map((words, step) => html`<span><i class="k h${String(step)}"></i>${words}</span>`)}<span><i class="k few">·</i>too few to say, under 30</span>${hasIncidents && html`<span><i class="k in"></i>an incident was open</span>`}</div>`;
+/** `incidentWords`: null where no cell is framed. */
+export function heatLegend(incidentWords: string | null): Html {
+  return html`<div class="legend"><span>Paid, of 100 customers:</span>${STEP_WORDS.map((words, step) => html`<span><i class="k h${String(step)}"></i>${words}</span>`)}<span><i class="k few">·</i>too few to say, under 30</span>${incidentWords !== null && html`<span><i class="k in"></i>${incidentWords}</span>`}</div>`;
 }
