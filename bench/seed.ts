@@ -8,6 +8,8 @@ interface Seed {
   readonly from?: number;
   /** One in so many is due now, the others in a month; 0: none. */
   readonly dueEach: number;
+  /** Those that are due are spread evenly over this time from now on; all are due at once, when left out. Milliseconds. */
+  readonly dueWithin?: number;
 }
 
 /** What the daemon keeps of the stand-in's answer, in its words. */
@@ -15,14 +17,14 @@ export const DETAILS =
   '{"Price":249.50,"CurrencyCode":"SEK","OrderReference":"ORD-004711","SiteCode":"BENCH-SE","CountryCode":"SWE","PaymentMethod":2}';
 
 /** Inserts purchases that were polled once: in the cycle's first state, with their transition, event and details. */
-export async function seed(sql: Sql, { count, from = 0, dueEach }: Seed): Promise<void> {
+export async function seed(sql: Sql, { count, from = 0, dueEach, dueWithin = 0 }: Seed): Promise<void> {
   const state = CYCLE[0];
   await sql.begin(async (tx) => {
     await tx`set local synchronous_commit = off`;
     await tx`
       insert into purchase_watch.purchases (purchase_id, site, state, state_since, seen_at, last_polled_at, polls, sequence, next_poll_at)
       select '00000000-0000-4000-8000-' || lpad(to_hex(i), 12, '0'), 'default', ${state}, now(), now(), now(), 0, 1,
-        case when ${dueEach} > 0 and i % ${Math.max(dueEach, 1)} = 0 then now() else now() + interval '30 days' end
+        case when ${dueEach} > 0 and i % ${Math.max(dueEach, 1)} = 0 then now() + i * ${dueWithin / count} * interval '1 millisecond' else now() + interval '30 days' end
       from generate_series(${from}::integer, ${from + count - 1}::integer) as i`;
     await tx`
       insert into purchase_watch_internal.purchase_transitions (purchase, sequence, to_state, not_after)

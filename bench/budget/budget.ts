@@ -11,30 +11,41 @@ import { postgresTimes, type TimeByUser } from './postgres-sessions.ts';
 import { COUNTED, countWorkOf } from './work.ts';
 
 const PURCHASES = 60_000;
-const EVERY = 400;
+/** At full speed as often as the daemon can; at leisure 200 polls a second. */
+const FULL_SPEED: Pace = { piece: 'a poll', purchases: PURCHASES, every: 400, changeEvery: 50 };
+const LEISURE: Pace = { piece: 'a poll at leisure', purchases: 4_000, every: 20_000, changeEvery: 50 };
 /** Less than this much of a whole is added up as one part. */
 const SMALLEST_SHARE = 0.01;
 const LOOKS = 20;
 const BETWEEN_LOOKS = 100;
 
+interface Pace {
+  readonly piece: string;
+  readonly purchases: number;
+  readonly every: number;
+  readonly changeEvery: number;
+}
+
 export const budget: Bench = async (lab, { quick, say }) => {
   await lab.service.ask('reset');
-  await lab.service.ask('set', { changeEvery: 50, note: false });
   say('polls');
-  const polls = await budgetOfPolls(lab, quick);
+  const polls = await budgetOfPolls(lab, quick, FULL_SPEED);
+  say('polls at leisure');
+  const atLeisure = await budgetOfPolls(lab, quick, LEISURE);
   say('deliveries');
   const deliveries = await budgetOfDeliveries(lab, quick);
   return {
     bench: 'budget',
     how: `processor time by part, from a profile of the daemon's thread (which slows it) and from /proc; ${IN_FLIGHT} calls in flight at most`,
-    rows: [...polls, ...deliveries],
+    rows: [...polls, ...atLeisure, ...deliveries],
   };
 };
 
-async function budgetOfPolls(lab: Lab, quick: boolean): Promise<Row[]> {
+async function budgetOfPolls(lab: Lab, quick: boolean, { piece, purchases, every, changeEvery }: Pace): Promise<Row[]> {
+  await lab.service.ask('set', { changeEvery, note: false });
   const database = await lab.database();
-  await seed(database.sql, { count: PURCHASES, dueEach: 1 });
-  const { daemon } = await lab.daemon(database, { every: EVERY });
+  await seed(database.sql, { count: purchases, dueEach: 1, dueWithin: every });
+  const { daemon } = await lab.daemon(database, { every });
   await addSilentSubscriber(database.sql);
   // The first poll of a bulk registration moves its row in the queue, which no later poll has to do.
   const hasFirsts = async (): Promise<boolean> => {
@@ -50,13 +61,13 @@ async function budgetOfPolls(lab: Lab, quick: boolean): Promise<Row[]> {
   };
   const first = await count();
   const costs = await costsOf(database, daemon, () => delay(quick ? 3_000 : 10_000));
-  const rows = rowsOf('a poll', costs, (await count()) - first);
+  const rows = rowsOf(piece, costs, (await count()) - first);
   const window = async (): Promise<number> => {
     const before = await count();
     await delay(quick ? 2_000 : 5_000);
     return (await count()) - before;
   };
-  rows.unshift(...(await workOf('a poll', { database, daemon, prepare: () => Promise.resolve(window) })));
+  rows.unshift(...(await workOf(piece, { database, daemon, prepare: () => Promise.resolve(window) })));
   rows.push(...(await loadOf(await daemon.ask<string>('url'))));
   await daemon.stop();
   await database.drop();

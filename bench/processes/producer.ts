@@ -47,7 +47,7 @@ const batches = createBatcher<Planned>(
       failure ??= error;
     }
   },
-  { most: 100, linger: 0, parallel: 1 },
+  { most: 100, parallel: 1 },
 );
 
 async function write(events: readonly NewEvent[]): Promise<void> {

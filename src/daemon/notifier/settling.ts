@@ -31,7 +31,7 @@ interface SettlingOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'ownershi
 }
 
 /** Results written in one statement at most, and the pause between two statements under load: larger batches cost less per result. */
-const BATCHES = { most: 1_000, linger: 0, spacing: (): Milliseconds => 30, parallel: 1 };
+const BATCHES = { most: 1_000, spacing: (): Milliseconds => 30, parallel: 1 };
 
 /** Answers what ends the present pause between two tries: the daemon stops, or the database confirms renewals again. */
 function createPauseEnd({ ownership, stopped }: Pick<SettlingOptions, 'ownership' | 'stopped'>): () => AbortSignal {

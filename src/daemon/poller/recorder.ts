@@ -31,7 +31,9 @@ interface RecorderOptions extends Pick<Deps, 'sql' | 'replica'>, Omit<ReturnType
 export type Recorder = ReturnType<typeof createRecorder>;
 
 const MOST = 1_000;
+/** How long a poll without a change waits for others: at leisure longer, because a statement costs as much as many of its rows. */
 const LINGER = 50;
+const LINGER_AT_LEISURE = 250;
 /**
  * A change is written at once, with those that follow within a moment. In a stream of changes one statement at fixed intervals
  * writes many, which costs less for each; at full speed, where Postgres has the least to spare, the intervals are longer.
@@ -39,8 +41,8 @@ const LINGER = 50;
 const SPACING = 10;
 const SPACING_AT_FULL_SPEED = 25;
 const BURST = 15;
-/** At full speed a batch of polls without a change has at least so many: those of `LINGER` at 2 000 a second. */
-const AT_FULL_SPEED = 100;
+/** Polls without a change a millisecond, from which on the daemon is at full speed. */
+const FULL_SPEED = 2;
 /** How often a batch is written that waited too long for locks: a row may be locked between the question and the statement. */
 const MOST_TRIES = 3;
 
@@ -49,8 +51,9 @@ type Write = typeof recordUnchanged | typeof recordChanged;
 export function createRecorder(options: RecorderOptions) {
   const { sql, replica, meter, traces, onRecorded, repair, insteadOf, onRepaired, onLocked, onRefused, onFailed } = options;
   const lockedRows = createLockedRows(sql);
-  /** Polls of the last batch without a change. */
-  let lastUnchanged = 0;
+  /** Of polls without a change: when the last batch was written, and how many a millisecond it had. */
+  let lastWrite = Number.NEGATIVE_INFINITY;
+  let pace = 0;
 
   /** The polls whose rows are not known to be locked; none when the database cannot be asked. */
   const freeOf = async (polls: readonly DecidedPoll[]): Promise<readonly DecidedPoll[]> => {
@@ -118,13 +121,16 @@ export function createRecorder(options: RecorderOptions) {
       return others.length > 0 ? recordInstead(others, error) : onFailed([poll!], error, true);
     }
   };
+  const linger = (): Milliseconds => (pace < FULL_SPEED ? LINGER_AT_LEISURE : LINGER);
+  const spacing = (): Milliseconds => (pace < FULL_SPEED ? SPACING : SPACING_AT_FULL_SPEED);
   const writeUnchanged = (batch: DecidedPoll[]): Promise<void> => {
-    lastUnchanged = batch.length;
+    const now = monotonic();
+    pace = batch.length / (now - lastWrite);
+    lastWrite = now;
     return flush(batch, recordUnchanged);
   };
-  const unchanged = createBatcher<DecidedPoll>(writeUnchanged, { most: MOST, linger: LINGER, parallel: 1 });
-  const spacing = (): Milliseconds => (lastUnchanged < AT_FULL_SPEED ? SPACING : SPACING_AT_FULL_SPEED);
-  const atOnce = { most: MOST, linger: 0, spacing, burst: BURST };
+  const unchanged = createBatcher<DecidedPoll>(writeUnchanged, { most: MOST, linger, parallel: 1 });
+  const atOnce = { most: MOST, spacing, burst: BURST };
   const writeChanged = (batch: DecidedPoll[]): Promise<void> => flush(batch, recordChanged);
   // The second statement begins while the first one waits for the disk.
   const changed = createBatcher<DecidedPoll>(writeChanged, { ...atOnce, parallel: 2 });

@@ -3,8 +3,8 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 
 export interface BatchOptions {
   readonly most: number;
-  /** How long an item may wait for company. 0: it goes at once, or when the flush before it has ended. */
-  readonly linger: Milliseconds;
+  /** How long an item may wait for company. None: it goes at once, or when the flush before it has ended. */
+  readonly linger?: () => Milliseconds;
   /** From the start of one flush to that of the next, on average: keeps batches large under load. None unless given. */
   readonly spacing?: () => Milliseconds;
   /** How many flushes may follow one another at once after a pause, before the spacing holds: 1 unless given. */
@@ -50,7 +50,7 @@ export function createBatcher<T>(
           const done = draining;
           draining = [];
           for (const resolve of done) resolve();
-        } else if (waiting.length >= most || linger === 0 || draining.length > 0) {
+        } else if (waiting.length >= most || linger === undefined || draining.length > 0) {
           start();
         } else {
           schedule();
@@ -59,15 +59,15 @@ export function createBatcher<T>(
     }
   };
   const schedule = (): void => {
-    if (timer || waiting.length === 0) return;
-    timer = setTimeout(start, linger);
+    if (timer || waiting.length === 0 || linger === undefined) return;
+    timer = setTimeout(start, linger());
   };
 
   return {
     add: (item: T): void => {
       waiting.push(item);
       if (waiting.length >= most || draining.length > 0) start();
-      else if (linger > 0) schedule();
+      else if (linger !== undefined) schedule();
       // The end of this turn of the event loop: answers that arrived together go together.
       else if (waiting.length === 1 && !timer) queueMicrotask(start);
     },

@@ -11,7 +11,7 @@ function held(options: Partial<BatchOptions> = {}) {
       flushes.push(batch);
       return new Promise((resolve) => ends.push(resolve));
     },
-    { most: 3, linger: 0, parallel: 1, ...options },
+    { most: 3, parallel: 1, ...options },
   );
   /** Ends the flush that has run the longest, and lets what follows happen. */
   const end = async (): Promise<void> => {
@@ -59,7 +59,7 @@ describe('without lingering', () => {
 describe('with lingering', () => {
   test('an item waits for company, and no longer', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const { batcher, flushes, end } = held({ linger: 50 });
+    const { batcher, flushes, end } = held({ linger: () => 50 });
     batcher.add(1);
     vi.advanceTimersByTime(49);
     batcher.add(2);
@@ -75,14 +75,14 @@ describe('with lingering', () => {
 
   test('a full batch goes at once', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const { batcher, flushes } = held({ linger: 50 });
+    const { batcher, flushes } = held({ linger: () => 50 });
     for (const item of [1, 2, 3]) batcher.add(item);
     expect(flushes).toEqual([[1, 2, 3]]);
   });
 
   test('after a full batch, the next item lingers as long as any', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const { batcher, flushes, end } = held({ linger: 50 });
+    const { batcher, flushes, end } = held({ linger: () => 50 });
     batcher.add(1);
     vi.advanceTimersByTime(30);
     for (const item of [2, 3]) batcher.add(item);
@@ -96,7 +96,7 @@ describe('with lingering', () => {
 
   test('draining does not wait for company', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const { batcher, flushes, end } = held({ linger: 50 });
+    const { batcher, flushes, end } = held({ linger: () => 50 });
     batcher.add(1);
     const drained = batcher.drain();
     expect(flushes).toEqual([[1]]);
@@ -116,7 +116,6 @@ describe('with spacing', () => {
     const flushes: [number, number][] = [];
     const batcher = createBatcher<number>(async (batch) => void flushes.push([performance.now() - begun, batch.length]), {
       most: 100,
-      linger: 0,
       parallel: 1,
       ...options,
     });
@@ -216,7 +215,7 @@ test('draining ends when the last flush has, and at once when there is nothing',
 });
 
 test('draining waits for every flush that runs, and what is added meanwhile goes at once', async () => {
-  const { batcher, flushes, end } = held({ linger: 60_000, parallel: 2 });
+  const { batcher, flushes, end } = held({ linger: () => 60_000, parallel: 2 });
   batcher.add(1);
   let drained = false;
   const draining = batcher.drain().then(() => {
