@@ -139,7 +139,9 @@ function sentenceOf(
   const stuck =
     purchases === null
       ? 'How many purchases were watched and stuck is not kept.'
-      : `${grouped(purchases.stuck)} of ${counted(purchases.watching, 'watched purchase')} ${purchases.stuck === 1 ? 'was' : 'were'} stuck.`;
+      : purchases.watching === 0
+        ? 'No purchase was watched.'
+        : `${grouped(purchases.stuck)} of ${counted(purchases.watching, 'watched purchase')} ${purchases.stuck === 1 ? 'was' : 'were'} stuck.`;
   const open = (incidents ?? []).filter(({ quiet }) => !quiet);
   const worst = open.find(({ severity }) => severity === 'critical') ?? open[0];
   if (worst !== undefined) {

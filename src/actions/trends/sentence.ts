@@ -9,7 +9,7 @@ interface Part {
   readonly customers: number;
   readonly share: number | null;
   readonly change: ShareChange;
-  readonly before: { readonly share: number | null };
+  readonly before: { readonly customers: number; readonly share: number | null };
 }
 interface WayPart extends Part {
   readonly state: { readonly value: number } | null;
@@ -18,9 +18,10 @@ interface WayPart extends Part {
 /** The ways that are named at most. */
 const MOST_WAYS = 2;
 
-export function sentenceOf(range: TrendRange, total: Part, ways: readonly WayPart[]): string {
+/** `since`: when counting began, where that is within the range; null otherwise. */
+export function sentenceOf(range: TrendRange, total: Part, ways: readonly WayPart[], since: string | null): string {
   const { length, before } = RANGE_WORDS[range];
-  const time = `In the last ${length}`;
+  const time = since === null ? `In the last ${length}` : `Since ${since}, when counting began,`;
   const { customers, share } = total;
   // The present day, or hour, is left out.
   if (customers === 0) return `No customer's checkout ended in the ${length} before ${range === '24h' ? 'this hour' : 'today'}.`;
@@ -36,8 +37,10 @@ export function sentenceOf(range: TrendRange, total: Part, ways: readonly WayPar
 }
 
 function comparedWords(total: Part, before: string): string {
+  if (total.before.customers === 0) return '; there is no time before to compare with';
   if (total.change === 'too_few') return `; in ${before} there were too few to compare with`;
-  if (total.change === 'as_before') return `, as in ${before}`;
+  if (total.change === 'as_before')
+    return `; in ${before} ${percent(total.before.share ?? 0)}, a difference that chance can make`;
   return `, ${points(total)} percentage points ${total.change === 'better' ? 'more' : 'less'} than in ${before}`;
 }
 

@@ -58,7 +58,7 @@ export async function readTrends(sql: Sql, { range, site, zone: name, limits }: 
     happenedIn(sql, present, site),
     firstCountedHour(sql, site),
   ]);
-  const ways = waysOf(sums, earlierSums);
+  const ways = waysOf(sums, earlierSums, limits);
   const total = compared(sums.filter(isOfWay), earlierSums.filter(isOfWay), 1);
   return {
     at: isoTime(now),
@@ -68,7 +68,12 @@ export async function readTrends(sql: Sql, { range, site, zone: name, limits }: 
     ...spanOf(present),
     against: spanOf(before),
     countedSince: first !== null && first > before.from ? isoTime(first) : null,
-    sentence: sentenceOf(range, total, ways),
+    sentence: sentenceOf(
+      range,
+      total,
+      ways,
+      first !== null && first > present.from ? isoTime(time.local(first)).slice(0, 10) : null,
+    ),
     total,
     ways,
     worse: worseSlices(sums.filter(isOfSlice), earlierSums.filter(isOfSlice), { range, isOneSite: site !== null }),
@@ -99,12 +104,16 @@ function compared(present: readonly EndedSum[], before: readonly EndedSum[], loo
 }
 
 /** Purchases by the state in which they waited last, those with most customers first. */
-function waysOf(present: readonly EndedSum[], before: readonly EndedSum[]) {
+function waysOf(present: readonly EndedSum[], before: readonly EndedSum[], limits: StayLimits) {
   const earlier = Map.groupBy(before.filter(isOfWay), ({ way }) => way);
   const ways = [...Map.groupBy(present.filter(isOfWay), ({ way }) => way)];
+  const isLimited = (wanted: number | null): boolean =>
+    wanted !== null &&
+    present.some((sum) => isOfSlice(sum) && sum.way === wanted && limits.limitOf(sum.site, wanted).ms !== null);
   return ways
     .map(([way, counts]) => ({
       state: way === null ? null : namedState(way),
+      limited: isLimited(way),
       ...compared(counts, earlier.get(way) ?? [], ways.length),
     }))
     .sort((a, b) => b.customers - a.customers);

@@ -76,6 +76,9 @@ const trendsSchema = named('Trends', {
   sentence: z.string().describe('Everything in a sentence; words may change.'),
   total: z.object({ ...ends, change: changeSchema, before: endsSchema }),
   ways: listOf({
+    limited: z
+      .boolean()
+      .describe('Whether a site of these purchases has a limit for the state: without one nobody counts as stuck.'),
     state: stateOrNull.describe('The state in which these purchases waited last; null: no poll showed one.'),
     ...ends,
     change: changeSchema,

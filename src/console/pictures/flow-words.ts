@@ -43,7 +43,7 @@ function wayText({ isMissed, usual }: FlowEdge, text: string): Html {
 
 /** Empty where nothing is known: the limits of all sites are those of the sites that watch purchases in the state. */
 function limitText({ state }: FlowNode): string {
-  if (state.limits.length === 0) return state.watching === 0 ? '' : 'no limit';
+  if (state.limits.length === 0) return 'no limit';
   const limit = oneLimit(state);
   return limit === null ? 'limits differ by site' : `limit ${length(limit)}`;
 }

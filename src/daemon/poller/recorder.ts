@@ -51,9 +51,7 @@ type Write = typeof recordUnchanged | typeof recordChanged;
 export function createRecorder(options: RecorderOptions) {
   const { sql, replica, meter, traces, onRecorded, repair, insteadOf, onRepaired, onLocked, onRefused, onFailed } = options;
   const lockedRows = createLockedRows(sql);
-  /** Of polls without a change: when the last batch was written, and how many a millisecond it had. */
-  let lastWrite = Number.NEGATIVE_INFINITY;
-  let pace = 0;
+  const pace = createPace();
 
   /** The polls whose rows are not known to be locked; none when the database cannot be asked. */
   const freeOf = async (polls: readonly DecidedPoll[]): Promise<readonly DecidedPoll[]> => {
@@ -121,12 +119,10 @@ export function createRecorder(options: RecorderOptions) {
       return others.length > 0 ? recordInstead(others, error) : onFailed([poll!], error, true);
     }
   };
-  const linger = (): Milliseconds => (pace < FULL_SPEED ? LINGER_AT_LEISURE : LINGER);
-  const spacing = (): Milliseconds => (pace < FULL_SPEED ? SPACING : SPACING_AT_FULL_SPEED);
+  const linger = (): Milliseconds => (pace.isFull() ? LINGER : LINGER_AT_LEISURE);
+  const spacing = (): Milliseconds => (pace.isFull() ? SPACING_AT_FULL_SPEED : SPACING);
   const writeUnchanged = (batch: DecidedPoll[]): Promise<void> => {
-    const now = monotonic();
-    pace = batch.length / (now - lastWrite);
-    lastWrite = now;
+    pace.wrote(batch.length);
     return flush(batch, recordUnchanged);
   };
   const unchanged = createBatcher<DecidedPoll>(writeUnchanged, { most: MOST, linger, parallel: 1 });
@@ -146,6 +142,20 @@ export function createRecorder(options: RecorderOptions) {
     drain: async (): Promise<void> => {
       await Promise.all(batchers.map((batcher) => batcher.drain()));
     },
+  };
+}
+
+/** Whether polls without a change come at full speed, by the batch that was written last. */
+function createPace() {
+  let last = Number.NEGATIVE_INFINITY;
+  let polls = 0;
+  return {
+    wrote: (count: number): void => {
+      const now = monotonic();
+      polls = count / (now - last);
+      last = now;
+    },
+    isFull: (): boolean => polls >= FULL_SPEED,
   };
 }
 

@@ -176,7 +176,7 @@ export function aftermathText(
       ? []
       : isBeyondUsual(loss)
         ? [
-            `Beyond what is usual, about ${counted(Math.round(loss.customers.about), 'customer')} (${rangeText(loss.customers)}) were lost.`,
+            `About ${counted(Math.round(loss.customers.about), 'customer')} (${rangeText(loss.customers)}) more than usual did not pay.`,
             ...loss.money.map((each) => `In money: about ${roughly(each.about)} ${each.currency} (${rangeText(each)}).`),
           ]
         : ['No more customers were lost than usual.'];
@@ -202,7 +202,7 @@ export function aftermathText(
       : [
           `${counted(bill.customers.stuck, 'customer')} got stuck${waited === '' ? '' : ` with ${waited}`}.`,
           `${endsText(bill.customers)}.`,
-          ...(won === '' ? [] : [`${won} came back.`]),
+          ...(won === '' ? [] : [`${won} was paid in the end.`]),
         ]),
     ...lost.slice(0, 6),
     '',

@@ -72,8 +72,8 @@ export function worseSlices(
 function lookedWords(looked: number, named: number, against: string): string {
   if (looked === 0) return 'Too few to say where fewer paid: no group had 30 customers now and before.';
   const of = `${counted(looked, 'group')} with 30 customers or more`;
-  if (named === 0) return `Of ${of}, none had fewer who paid than in ${against}, beyond what chance makes.`;
-  return `The worst of ${of}: chance would name any of them in fewer than one of a hundred cases.`;
+  if (named === 0) return `Of ${of}, none had so many fewer who paid than in ${against} that chance cannot be why.`;
+  return `The worst of ${of}: each drop is larger than chance makes in one of a hundred cases.`;
 }
 
 /** Customers who would have paid by the share of before, beyond those who did. */

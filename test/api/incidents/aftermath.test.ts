@@ -87,7 +87,7 @@ test('says of each customer how they ended, and adds up', async () => {
       '',
       '5 customers got stuck with 150.10 SEK, 7 EUR and 9 NOK.',
       '1 paid late, 2 did not pay, 2 are still open.',
-      '100.10 SEK came back.',
+      '100.10 SEK was paid in the end.',
       '',
       '20:06 first of them came',
       '20:22 noticed, 1 min after the first got stuck',

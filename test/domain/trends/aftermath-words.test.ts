@@ -217,8 +217,8 @@ describe('the text for a mail', () => {
       '',
       '5 customers got stuck with 3 801.00 SEK.',
       '3 paid late, 2 did not pay.',
-      '3 000 SEK came back.',
-      'Beyond what is usual, about 47 customers (39 to 54) were lost.',
+      '3 000 SEK was paid in the end.',
+      'About 47 customers (39 to 54) more than usual did not pay.',
       'In money: about 30 200 SEK (25 300 to 35 100).',
       '',
       '20:06 first of them came',
@@ -242,8 +242,12 @@ describe('the text for a mail', () => {
 
   test('says where no more were lost than usual, and nothing of a loss that was not reckoned', () => {
     const usual = aLoss({ customers: { about: 2, from: 0, to: 9 } });
-    expect(text({ loss: usual }).slice(5, 8)).toEqual(['3 000 SEK came back.', 'No more customers were lost than usual.', '']);
-    expect(text({}).slice(5, 7)).toEqual(['3 000 SEK came back.', '']);
+    expect(text({ loss: usual }).slice(5, 8)).toEqual([
+      '3 000 SEK was paid in the end.',
+      'No more customers were lost than usual.',
+      '',
+    ]);
+    expect(text({}).slice(5, 7)).toEqual(['3 000 SEK was paid in the end.', '']);
   });
 
   test('says of money only where there is some', () => {
@@ -251,7 +255,7 @@ describe('the text for a mail', () => {
     expect(came(ended('paid', 1))).toEqual(['1 customer got stuck.', '1 paid late.']);
     expect(came(ended('not_paid', 1, '5'))).toEqual(['1 customer got stuck with 5 SEK.', '1 did not pay.']);
     expect(came(ended('paid_by_another', 1, '5'))).toEqual([
-      ...['1 customer got stuck with 5 SEK.', '1 paid by another purchase.', '5 SEK came back.'],
+      ...['1 customer got stuck with 5 SEK.', '1 paid by another purchase.', '5 SEK was paid in the end.'],
     ]);
   });
 

@@ -53,7 +53,7 @@ describe('worse slices', () => {
     const both = [...came(900, 700), ...came(900, 700, { site: 'fi' })];
     const { words, slices } = worseSlices(both, both, week);
     expect(slices).toEqual([]);
-    expect(words).toMatch(/^Of 2 groups with 30 customers or more, none had fewer/);
+    expect(words).toMatch(/^Of 2 groups with 30 customers or more, none had so many fewer/);
   });
 
   test('are those beyond chance alone, corrected for the slices looked at', () => {

@@ -178,7 +178,8 @@ function trendText({ range, customers: number, share: paid, change, before }: No
 }
 
 function comparedText(change: NonNullable<Site['trend']>['change'], then: string, before: string): string {
-  return change === 'as_before' ? `, as in ${before}` : `, ${change === 'better' ? 'more' : 'fewer'} than in ${before} (${then})`;
+  if (change === 'as_before') return `; ${then} in ${before}: chance can make the difference`;
+  return `, ${change === 'better' ? 'more' : 'fewer'} than in ${before} (${then})`;
 }
 
 function lostText(number: number, what: string, countedTo: number | null): string[] {

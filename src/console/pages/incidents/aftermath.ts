@@ -13,6 +13,7 @@ import { type Fact, facts, factsPanel, nothingHere, panel } from '../../parts/li
 import { purchasePath } from '../../parts/purchases.ts';
 import { clockTime, dayName, dayTime, exactTime, length, momentTime, when, zoneName } from '../../parts/time.ts';
 import { lanesPicture, OUTCOME_WORDS } from './aftermath-picture.ts';
+import { answered } from './care.ts';
 
 export const aftermathPages = [page('/incidents/:id/aftermath', aftermathView)];
 
@@ -28,7 +29,7 @@ async function aftermathView(ask: Ask): Promise<View> {
   const crumb = html`<a href="${base}/incidents">Incidents</a> / <a class="id" href="${base}${path}">${body.id}</a> / Aftermath`;
   const known = body.customers.stuck > 0;
   const parts = known
-    ? html`<div class="two">${bill(body, ask)}<div class="stack">${speed(body)}${nearby(body)}</div></div>${lanes(body, ask)}${everybody(body, ask)}`
+    ? html`<div class="two">${bill(body, ask)}<div class="stack">${answered(incident, ask)}${speed(body)}${nearby(body)}</div></div>${lanes(body, ask)}${everybody(body, ask)}`
     : panel({ id: 'bill', title: 'What it cost', body: nothingHere(NOBODY[incident.kind === 'stuck' ? 'stuck' : 'other']) });
   return {
     title: `${body.where}: aftermath`,

@@ -86,7 +86,7 @@ export function endingList(incidents: readonly ListedIncidentBody[], { base, now
   return panel({
     id: 'ending',
     title: 'Ending',
-    note: 'nothing is wrong in them any more',
+    note: 'nothing is wrong in them at the moment',
     body: firstOf(ending.map(item), 'more-ending'),
   });
 }

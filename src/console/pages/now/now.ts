@@ -60,7 +60,16 @@ function second({ purchases, polling }: OverviewBody, flow: FlowBody): string {
     flow.edges.length === 0
       ? ''
       : ` ${flow.site === null ? 'Since' : `At ${flow.site} since`} ${flowText(flow, flowPicture(flow))}.`;
-  return `${counted(purchases.watching, 'purchase is', 'purchases are')} watched, ${number(purchases.stuck)} stuck. In the last 5 min: ${rate(polls)} polls a minute (${failed}), ${rate(changes)} changes a minute${late}.${firsts}${hour}`;
+  const unlimited = unlimitedText(flow);
+  return `${counted(purchases.watching, 'purchase is', 'purchases are')} watched, ${number(purchases.stuck)} stuck. In the last 5 min: ${rate(polls)} polls a minute (${failed}), ${rate(changes)} changes a minute${late}.${firsts}${hour}${unlimited}`;
+}
+
+/** The states without a limit in which customers wait: a sentence about stuck customers does not include them. */
+function unlimitedText(flow: FlowBody): string {
+  const places = flowPicture(flow).nodes.filter(({ column, state }) => column === 2 && state.limits.length === 0);
+  if (places.length === 0) return '';
+  const words = places.map(({ words }) => words.replace(/^waiting /, '')).join(', ');
+  return ` No limit is set for customers waiting ${words}: nobody counts as stuck there, however long it takes.`;
 }
 
 const rate = (value: number): string => number(value < 10 ? Math.round(value * 10) / 10 : Math.round(value));

@@ -61,10 +61,12 @@ export function percent(share: number | null): string {
 
 /** The change of a share in percentage points, where it is beyond chance: `−7.9 points`. */
 export function changeMark({ change, share, before }: Trends['ways'][number] | Trends['total']): Html {
-  if (change === 'too_few') return html`<span class="delta same">too few to say</span>`;
-  if (change === 'as_before') return html`<span class="delta same">as before</span>`;
+  if (before.customers === 0) return html`<span class="delta same">nothing before</span>`;
+  const was = before.share === null ? '' : html`<small>before ${percent(before.share)}</small>`;
+  if (change === 'too_few') return html`<span class="delta same">too few to say</span>${was}`;
+  if (change === 'as_before') return html`<span class="delta same">may be chance</span>${was}`;
   const points = ((share ?? 0) - (before.share ?? 0)) * 100;
-  return html`<span class="delta ${change === 'worse' ? 'worse' : ''}" title="percentage points">${points < 0 ? '−' : '+'}${Math.abs(points).toFixed(1)} points</span>`;
+  return html`<span class="delta ${change === 'worse' ? 'worse' : ''}" title="percentage points">${points < 0 ? '−' : '+'}${Math.abs(points).toFixed(1)} points</span>${was}`;
 }
 
 /** `153 883.00 SEK`. */

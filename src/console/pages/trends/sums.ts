@@ -16,7 +16,7 @@ export function moneyPanel(shown: ShownTrends): Html {
   if (rows.length === 0) return NOTHING;
   return panel({
     id: 'money',
-    title: 'Money that was stuck',
+    title: 'Money of customers who got stuck',
     note: 'of purchases that waited beyond the limit; each currency by itself, nothing is converted',
     body: html`<table class="cards halves"><thead><tr><th scope="col">Currency</th><th scope="col" class="num">Purchases</th><th scope="col">What became of it</th><th scope="col" class="num">Paid late</th><th scope="col" class="num">By another purchase</th><th scope="col" class="num">Not paid</th></tr></thead><tbody>${rows.map((row) => moneyRow(shown, row))}</tbody></table>`,
     foot: html`<div class="legend"><span><i class="k late"></i>paid late</span><span><i class="k paid"></i>paid by another purchase of the order</span><span><i class="k lost"></i>not paid</span><span><i class="k open"></i>still open when the daemon stopped polling</span></div>`,

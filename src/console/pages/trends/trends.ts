@@ -58,13 +58,13 @@ const sinceNote = ({ countedSince }: Trends): Html | false =>
   countedSince !== null &&
   html`<p class="sub">Customers are counted since ${dayTime(Date.parse(countedSince))}: nothing is known of the time before.</p>`;
 
-/** Money that was stuck, by how its purchases ended, in the currency of most customers. */
+/** Money that was not paid, and the part of it whose customers had been stuck, in the currency of most customers. */
 function moneySentence({ money }: Trends): Html | false {
-  const [most, ...others] = money.filter(({ stuck }) => stuck.purchases > 0);
+  const [most, ...others] = money;
   if (most === undefined) return false;
-  const { currency, stuck } = most;
+  const { currency, notPaid, stuck } = most;
   const more = others.length > 0 && html` <a href="#money">${counted(others.length, 'more currency', 'more currencies')}</a>`;
-  return html`<p class="sub">Of money that was stuck, ${moneyText(stuck.notPaid, currency)} was not paid, ${moneyText(stuck.paid, currency)} was paid late and ${moneyText(stuck.paidByAnother, currency)} by another purchase of the order.${more}</p>`;
+  return html`<p class="sub">Not paid in all: ${moneyText(notPaid, currency)}. Of customers who waited beyond a limit, ${moneyText(stuck.notPaid, currency)} was not paid, ${moneyText(stuck.paid, currency)} was paid late and ${moneyText(stuck.paidByAnother, currency)} by another purchase of the order.${more}</p>`;
 }
 
 function choices({ trends, ask }: ShownTrends, sites: readonly string[]): Html {

@@ -22,7 +22,7 @@ export function waysPanel(shown: ShownTrends, before: string): Html {
     title: 'What became of them',
     note: `by the state in which they waited last, against ${before}`,
     body: html`<table class="cards halves"><thead><tr><th scope="col">Waited last</th><th scope="col" class="num">Customers</th><th scope="col">Paid, paid late, not paid</th><th scope="col" class="num">Paid</th><th scope="col" class="num">Change</th><th scope="col" class="num">Got stuck</th><th scope="col" class="num">Not paid</th></tr></thead><tbody>${ways.map((way) => row(shown, way, most))}${allRow(shown)}</tbody></table>`,
-    foot: html`<div class="legend"><span><i class="k paid"></i>paid</span><span><i class="k late"></i>paid late: after they were stuck</span><span><i class="k lost"></i>not paid</span><span><i class="k open"></i>still open when the daemon stopped polling</span><span><i class="k tick"></i>share paid in ${before}</span></div><span>“As before”: the change is within what chance does.${by}</span>`,
+    foot: html`<div class="legend"><span><i class="k paid"></i>paid</span><span><i class="k late"></i>paid late: after they were stuck</span><span><i class="k lost"></i>not paid</span><span><i class="k open"></i>still open when the daemon stopped polling</span><span><i class="k tick"></i>share paid in ${before}</span></div><span>“May be chance”: chance alone makes such a difference in more than one of a hundred cases.${by}</span>`,
   });
 }
 
@@ -38,7 +38,7 @@ function row(shown: ShownTrends, way: Way, most: number): Html {
   const own = { lastWaited: state };
   const name = state === null ? 'no state seen' : stateWords(state.value);
   const beside = state === null ? 'before the first poll' : besideWords(state.value);
-  return html`<tr><th scope="row">${figure(shown, { end: 'customer', ...own }, { count: customers, gone }, name)}${beside !== null && html`<small>${beside}</small>`}</th><td class="num" data-l="customers">${figure(shown, { end: 'customer', ...own }, { count: customers, gone })}</td><td class="pic">${partsBar(parts, most, tick)}</td><td class="num" data-l="paid">${share === null ? percent(share) : html`<b>${percent(share)}</b>`}</td><td class="num" data-l="change">${changeMark(way)}</td><td class="num" data-l="got stuck">${figure(shown, { end: 'customer', wasStuck: true, ...own }, { count: stuck, gone })}</td><td class="num" data-l="not paid">${figure(shown, { end: 'not_paid', ...own }, { count: notPaid, gone })}</td></tr>`;
+  return html`<tr><th scope="row">${figure(shown, { end: 'customer', ...own }, { count: customers, gone }, name)}${beside !== null && html`<small>${beside}</small>`}</th><td class="num" data-l="customers">${figure(shown, { end: 'customer', ...own }, { count: customers, gone })}</td><td class="pic">${partsBar(parts, most, tick)}</td><td class="num" data-l="paid">${share === null ? percent(share) : html`<b>${percent(share)}</b>`}</td><td class="num" data-l="change">${changeMark(way)}</td><td class="num" data-l="got stuck">${way.limited || stuck > 0 ? figure(shown, { end: 'customer', wasStuck: true, ...own }, { count: stuck, gone }) : html`<span class="mute">no limit</span>`}</td><td class="num" data-l="not paid">${figure(shown, { end: 'not_paid', ...own }, { count: notPaid, gone })}</td></tr>`;
 }
 
 function allRow(shown: ShownTrends): Html {
