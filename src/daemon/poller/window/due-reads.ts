@@ -14,6 +14,8 @@ export interface WindowRead extends QueueRead {
 export type Windows = ReadonlyMap<string, Window>;
 
 const ROWS_PER_SHARD = 300;
+/** Into an empty window, so that the first polls after a start do not wait for all that is due. */
+const FIRST_ROWS_PER_SHARD = 10;
 /** Fewer, so that a purchase that is registered meanwhile does not wait long for the statement. */
 const BULK_ROWS_PER_SHARD = 50;
 /** Room for fewer rows than this is worth a query only while no poll is due. */
@@ -75,7 +77,8 @@ function nextRead(site: string, window: Window, now: Instant): WindowRead | null
   const isWaiting = room < FEWEST_ROWS && (window.nextDue() ?? Number.POSITIVE_INFINITY) <= now;
   if (room === 0 || isWaiting) return null;
   const cursors = furthestBehind(behind, room);
-  return { window, queue: window, site, cursors, through, limit: Math.min(Math.floor(room / cursors.length), ROWS_PER_SHARD) };
+  const most = window.isEmpty() ? FIRST_ROWS_PER_SHARD : ROWS_PER_SHARD;
+  return { window, queue: window, site, cursors, through, limit: Math.min(Math.floor(room / cursors.length), most) };
 }
 
 /** All rows of the queue are due. Once it is read to its end, it costs nothing until a bulk registration adds to it. */

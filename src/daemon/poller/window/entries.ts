@@ -54,6 +54,8 @@ export function createEntries() {
 
   return {
     count: (kind: EntryKind): number => counts[kind],
+    /** Of all kinds. */
+    size: (): number => entries.size,
     get: (id: number): Entry | undefined => entries.get(id),
     add: (entry: Entry): void => {
       entries.set(entry.purchase.id, entry);

@@ -73,6 +73,7 @@ export function createWindow(options: WindowOptions) {
     },
     ...rooms,
     ...entrance,
+    isEmpty: (): boolean => entries.size() === 0,
     knows: (id: number): boolean => entries.get(id) !== undefined,
     /** Drops a purchase whose row is gone; its answer is dropped too. */
     remove: (id: number): void => {

@@ -47,7 +47,7 @@ test('what is due already is read first, then this slot, then the next one, and 
 
 test('a read names all shards, and divides the room among them', () => {
   const [due, bulk] = nextReads(windows, NOW);
-  expect(due).toMatchObject({ site: 'se', cursors: [{ shard: 0 }, { shard: 1 }], limit: 300 });
+  expect(due).toMatchObject({ site: 'se', cursors: [{ shard: 0 }, { shard: 1 }], limit: 10 });
   expect(bulk).toMatchObject({ limit: 50 });
   expect(setPressures(windows, NOW)).toBe(true);
 });
@@ -77,11 +77,12 @@ interface Situation {
   readonly nextDue?: number | null;
   readonly bulk?: { readonly room: number; readonly behind: number };
   readonly hadNoRoom?: boolean;
+  readonly isEmpty?: boolean;
 }
 const cursorsOf = (length: number) => Array.from({ length }, (_, shard) => ({ shard, slot: 0, id: 0 }));
 /** A window of a site, and what is done with it. */
 function windowIn({ behind = [0, 0, 0], room = 0, roomAhead = 0, nextDue = null, ...rest }: Situation) {
-  const { bulk = { room: 0, behind: 0 }, hadNoRoom = false } = rest;
+  const { bulk = { room: 0, behind: 0 }, hadNoRoom = false, isEmpty = false } = rest;
   const done: string[] = [];
   const made = {
     behind: (slot: number) => cursorsOf(behind[slot - 8]!),
@@ -90,6 +91,7 @@ function windowIn({ behind = [0, 0, 0], room = 0, roomAhead = 0, nextDue = null,
       return room;
     },
     ...{ roomAhead: () => roomAhead, nextDue: () => nextDue, roomForBulk: () => bulk.room, hasRoomAgain: () => hadNoRoom },
+    isEmpty: () => isEmpty,
     bulk: { behind: () => cursorsOf(bulk.behind) },
     setPressure: (is: boolean) => done.push(is ? 'pressure' : 'no pressure'),
   } as unknown as Window;
@@ -131,6 +133,18 @@ test.each<[string, Situation, string | null, string[]]>([
     '1 shard through 8, 9 rows',
     ['room for 64 of slot 8'],
   ],
+  [
+    'takes few rows of each shard into an empty window, so that polls begin soon',
+    { behind: [2, 0, 0], room: 900, isEmpty: true },
+    '2 shards through 8, 10 rows',
+    ['room for 64 of slot 8'],
+  ],
+  [
+    'takes many rows of each shard into any other',
+    { behind: [2, 0, 0], room: 900 },
+    '2 shards through 8, 300 rows',
+    ['room for 64 of slot 8'],
+  ],
 ])('a read of what is due %s', (_, situation, read, doing) => {
   const { done, windows: one } = windowIn(situation);
   const [found] = nextReads(one, NOW);
@@ -151,7 +165,13 @@ test('with room for fewer rows than shards, those that are furthest behind are r
     { shard: 2, slot: 5, id: 1 },
   ];
   const behind = (through: number) => (through === 8 ? places : []);
-  const narrow = { behind, makeRoom: () => 2, nextDue: () => null, roomForBulk: () => 0 } as unknown as Window;
+  const narrow = {
+    behind,
+    makeRoom: () => 2,
+    nextDue: () => null,
+    roomForBulk: () => 0,
+    isEmpty: () => false,
+  } as unknown as Window;
   expect(nextReads(new Map([['se', narrow]]), NOW)).toMatchObject([{ cursors: [places[1], places[2]], limit: 1 }]);
 });
 
