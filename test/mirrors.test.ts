@@ -17,9 +17,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'api/incidents/aftermath': ['daemon/upkeep/aftermaths'],
   'api/reference/openapi': ['domain/events/documents'],
   'daemon/notifier/delivery-loader': ['daemon/notifier/loading'],
-  'daemon/notifier/sending/sender': [
-    ...['daemon/notifier/notifier', 'daemon/notifier/settling', 'daemon/notifier/sending/attempts'],
-  ],
+  'daemon/notifier/sending/sender': ['daemon/notifier/notifier', 'daemon/notifier/sending/attempts'],
   'daemon/poller/recorder': ['daemon/poller/locked-rows'],
   'daemon/poller/sites/site-calls': ['daemon/poller/sites/site-reach', 'daemon/poller/sites/site-reports'],
   'daemon/poller/window/purchase-loader': ['daemon/poller/window/nudged', 'daemon/poller/window/patrol'],
@@ -42,7 +40,6 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'stories/locked-rows.long': ['daemon/notifier/locked-results'],
   'stories/notifications': ['daemon/shards/listening'],
   'stories/one-sided.long': ['daemon/notifier/receiver-outside', 'daemon/poller/sites/site-outside'],
-  'stories/paid-twice': ['daemon/judge/paid-twice'],
   'stories/replica-trouble.long': ['daemon/upkeep/replica-troubles'],
   'stories/stored-secrets.long': ['daemon/upkeep/resealing'],
   'stories/stuck': ['daemon/judge/incident-messages', 'daemon/judge/people'],

@@ -119,8 +119,8 @@ export default class Judge extends Counting {
   async #judge(file: RunnerTestFile): Promise<void> {
     const test = file.filepath;
     const { changes, reloading } = this.#work;
+    // Has what vitest's own run of the file reached, too: later runs may not reach what the code remembers.
     const coverage = switches.mutantCoverage;
-    coverage.perTest = {};
     const unchanged = new Run(this);
     const wrong = file.result?.state === 'fail' ? file.id : await unchanged.of(test);
     if (wrong !== undefined) return this.#say({ is: 'wrong', test, name: unchanged.results.get(wrong)?.name ?? wrong });
@@ -147,11 +147,13 @@ export default class Judge extends Counting {
         // It ended a process of its own, too.
         times > 1 ||
         (reaching.length > 0 && (await this.#notices(test, id, reaching))) ||
+        // What the code remembers of an earlier run can keep these tests from the change: it is loaded again.
+        (reaching.length > 0 && switches.hitCount === 0 && (await this.#notices(test, id, reaching, changed))) ||
         (isLoaded && (await this.#notices(test, id, quick, changed)));
       if (isNoticed) noticed.add(id);
       this.#say({ is: isNoticed ? 'noticed' : 'missed', change: id, test });
     }
-    coverage.static = {};
+    Object.assign(coverage, { static: {}, perTest: {} });
     this.#say({ is: 'done', test });
   }
 

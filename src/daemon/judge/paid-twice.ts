@@ -17,16 +17,12 @@ import { withDeafness } from './people.ts';
 
 type Order = PaidOrder<StoredPayment>;
 
-/** Orders that one message for people names; the rest is counted. */
-const MOST_NAMED = 50;
-
 /** Judges the purchases that became Completed. */
 export async function announcePaidTwice(
   { sql, log, meters, policy, channels }: Pick<Deps, 'sql' | 'log' | 'meters' | 'policy' | 'channels'>,
   { now, lease }: Pick<AlertMoment, 'now' | 'lease'>,
 ): Promise<Outcome> {
   const purchases = await purchasesToJudge(sql);
-  if (purchases.length === 0) return { written: 0, lookAgainAt: null };
   const known = await orderCounts(sql);
   const plan = planPayments({
     now,
@@ -87,7 +83,7 @@ async function peopleEvents(
       severity: 'warning',
       site,
       orderCount: some.length,
-      orders: some.slice(0, MOST_NAMED).map(({ payments }) => ({
+      orders: some.map(({ payments }) => ({
         payments: payments.map((payment) => ({ ...named(payment), price: payment.price })),
       })),
     } as const;

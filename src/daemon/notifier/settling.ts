@@ -62,7 +62,7 @@ export function createSettling(options: SettlingOptions) {
     const meter = meters.subscriber(name);
     if (along.length > 0) log.info({ subscriber: name, events: 1 + along.length }, 'delivery.together');
     for (const { event } of along) meter.attempted('delivered', at - event.createdAt, event.id);
-    const outcome = result.kind === 'failed' && status === 'exhausted' ? 'exhausted' : result.kind;
+    const outcome = status === 'exhausted' ? status : result.kind;
     meter.attempted(outcome, at - delivery.event.createdAt, delivery.event.id);
   };
 

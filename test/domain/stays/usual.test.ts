@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ENOUGH_STAYS, usualOf } from '../../../src/domain/stays/usual.ts';
+import { ENOUGH_STAYS, NOTHING_KNOWN, usualOf } from '../../../src/domain/stays/usual.ts';
 
 test.each([
   ['of a hundred calm stays', { stays: 150, calm: ENOUGH_STAYS, calmStuck: 3, days: 3 }, { share: 0.03, perDay: 50 }],
@@ -17,3 +17,7 @@ test.each([
   // Half a day does not make ten of five.
   ['of a first day that is not over, with enough', { stays: 5, calm: 5, calmStuck: 0, days: 0.5 }, { share: null, perDay: 5 }],
 ])('what is usual %s', (_, numbers, usual) => expect(usualOf(numbers)).toEqual({ ...usual, counted: numbers.calm }));
+
+test('a state of which nothing was read is as one in which nobody was', () => {
+  expect(NOTHING_KNOWN).toEqual(usualOf({ stays: 0, calm: 0, calmStuck: 0, days: null }));
+});

@@ -121,8 +121,8 @@ function isUrgent({ event: { type, body } }: DueDelivery): boolean {
   return 'severity' in event && event.severity === 'critical';
 }
 
-/** The id of the event's incident; null when it is about none. */
+/** The id of the event's incident; none when the event is about none. */
 function incidentOf({ event: { body } }: DueDelivery): string[] {
   const event = readIncidentEvent(body);
-  return 'incidentId' in event && event.incidentId !== '' ? [event.incidentId] : [];
+  return 'incidentId' in event ? [event.incidentId] : [];
 }
