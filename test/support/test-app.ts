@@ -110,6 +110,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const settings = loadSettings({
     DATABASE_URL: database.url,
     DATA_DIR: MACHINE_DIR,
+    // To find that out takes two more sessions of each start.
+    DATABASE_POOL_MODE: 'session',
     CHECKOUT_BASE_URL: simulator.url,
     CHECKOUT_CLIENT_ID: 'demo-client',
     CHECKOUT_CLIENT_SECRET: 'demo-secret',
