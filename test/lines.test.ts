@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { countLines } from '../tools/lines.ts';
 
 /** Code lines at most: the figures of the last commit that made them smaller. A change that needs more says why in its commit. */
-const MOST = { src: 61_890, all: 65_882, core: 18_402 };
+const MOST = { src: 61_892, all: 65_884, core: 18_402 };
 
 test('the core is read in a day, and no change adds lines unnoticed', () => {
   const { src, all, core } = countLines();
