@@ -77,6 +77,8 @@ export async function openStore(
     databaseUrl: url,
     /** The address at which Postgres passes notifications on; null behind a pooler that passes none on. */
     listenUrl,
+    /** Limits with which a session can begin. */
+    sessionLimits,
     /** For the loops. */
     sql: opened.loops,
     pools: opened,

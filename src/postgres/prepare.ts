@@ -24,10 +24,10 @@ interface Wanted {
 
 /** Brings the schema up to date, and has the sites and subscribers in it that the configuration names. Takes none away. */
 export async function prepareStore(
-  { sql, databaseUrl }: Pick<Store, 'sql' | 'databaseUrl'>,
+  { sql, databaseUrl, sessionLimits }: Pick<Store, 'sql' | 'databaseUrl' | 'sessionLimits'>,
   { migrations, naming, onStep, signal }: Wanted,
 ): Promise<Prepared> {
-  const migrated = await migrateOrExplain(databaseUrl, migrations, onStep, signal);
+  const migrated = await migrateOrExplain(databaseUrl, migrations, { onStep, signal, agreed: { sessionLimits } });
   onStep('bringing sites and subscribers in line with the configuration');
   await settleFeedEra(sql);
   const takenOver = await namesOfTheApi(

@@ -26,7 +26,12 @@ test('PgBouncer is here', () => {
 async function behind(settings: Record<string, string | number>, env: Record<string, string> = {}): Promise<TestApp> {
   const database = await testDatabase();
   pooler = await startPgBouncer(database.url, settings);
-  t = await startTestApp({ realClock: true, env: { DATABASE_URL: pooler.url, ...env }, database, change: quick });
+  t = await startTestApp({
+    realClock: true,
+    env: { DATABASE_URL: pooler.url, DATABASE_POOL_MODE: 'auto', ...env },
+    database,
+    change: quick,
+  });
   await t.app.start();
   return t;
 }
@@ -94,7 +99,8 @@ describe.each([
 test('behind a pooler in transaction mode, notifications come by DATABASE_LISTEN_URL', async () => {
   const database = await testDatabase();
   pooler = await startPgBouncer(database.url, { pool_mode: 'transaction' });
-  t = await startTestApp({ realClock: true, env: { DATABASE_URL: pooler.url, DATABASE_LISTEN_URL: database.url }, database });
+  const env = { DATABASE_URL: pooler.url, DATABASE_POOL_MODE: 'auto', DATABASE_LISTEN_URL: database.url };
+  t = await startTestApp({ realClock: true, env, database });
   await t.app.start();
   expect(told(t, 'listen.asking')).toEqual([]);
   const first = await registeredBySql(t);

@@ -90,7 +90,7 @@ test('a site that cannot be polled because of the proxy is alerted with the prox
   for (const id of ids) expect(t.changesOf(id)).toHaveLength(1);
   proxy.answer(407);
   proxy.cut();
-  await t.live(20 * MINUTE);
+  await t.live(20 * MINUTE, 10_000);
   const { text } = t.slack.received[0]!;
   expect(text).toContain('no answer of the checkout service comes through our proxy');
   const everything = JSON.stringify(t.slack.received[0]);
@@ -100,7 +100,7 @@ test('a site that cannot be polled because of the proxy is alerted with the prox
   proxy.answer('tunnel');
   // A tunnel has five real seconds, which a busy machine may miss: the next call comes through.
   const isOver = (): boolean => t.slack.received.at(-1)!.text.includes('the checkout service answers again');
-  for (let minutes = 0; minutes < 60 && !isOver(); minutes += 10) await t.live(10 * MINUTE);
+  for (let minutes = 0; minutes < 60 && !isOver(); minutes += 10) await t.live(10 * MINUTE, 10_000);
   expect(isOver()).toBe(true);
   const [row] = await t.app.sql`select last_error from purchase_watch_internal.sites`;
   expect(JSON.stringify([row, t.log, t.slack.received])).not.toContain('hush');

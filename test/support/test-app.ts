@@ -39,7 +39,7 @@ export interface TestApp {
   eventsOf(purchaseId: string): ReceivedEvent[];
   /**
    * Lets time pass as a daemon lives through it: from one due poll to the next, and at least every half minute. Polls that are
-   * due within `step` milliseconds, a second unless given, are made together; the last moment is met exactly.
+   * due within `step` milliseconds, two seconds unless given, are made together; the last moment is met exactly.
    */
   live(milliseconds: number, step?: number): Promise<void>;
   /** Lets time pass in equal steps, after each of which each daemon makes the passes. */
@@ -63,7 +63,7 @@ export interface StepOptions {
 }
 
 /** Of `live`, in milliseconds. Each step is a pass of every part of the product, sixteen statements when there is nothing to do. */
-const TOGETHER = 1_000;
+const TOGETHER = 2_000;
 const LONGEST_STEP = 30_000;
 
 /** What a daemon does, in the order in which one leads to the other. */
@@ -110,6 +110,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const settings = loadSettings({
     DATABASE_URL: database.url,
     DATA_DIR: MACHINE_DIR,
+    // To find that out takes two more sessions of each start.
+    DATABASE_POOL_MODE: 'session',
     CHECKOUT_BASE_URL: simulator.url,
     CHECKOUT_CLIENT_ID: 'demo-client',
     CHECKOUT_CLIENT_SECRET: 'demo-secret',

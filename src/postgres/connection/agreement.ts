@@ -189,18 +189,23 @@ const UNLIMITED =
  */
 const COMMAND_LIMITS: SessionLimits = { statement_timeout: 0, client_connection_check_interval: 2_000, lock_timeout: 3_000 };
 
+/** Of `connectForCommand`. */
+export interface CommandOptions extends Pick<ConnectOptions, 'max' | 'name'> {
+  readonly onWrong?: (sentence: string) => void;
+  readonly agreed?: { readonly sessionLimits: SessionLimits; readonly lacking?: Lacking } | undefined;
+}
+
 /**
  * Opens a pool for a command, whose statements may take as long as they need. When the command is killed, the server ends its
  * statement within seconds, and a lock of another session ends it, too, where the server takes these settings. No statement is
  * prepared, since commands run each statement once, and a pooler may hand out another session. `onWrong` is given a sentence for
- * a person when recording cannot rest on the settings of sessions. Rejects as the first query does.
+ * a person when recording cannot rest on the settings of sessions. `agreed`: the answer of `agreeOnSession`, where this process
+ * has asked about these limits at this URL before; they are not asked about again. Rejects as the first query does.
  */
-export async function connectForCommand(
-  url: string,
-  { onWrong, ...options }: Pick<ConnectOptions, 'max' | 'name'> & { onWrong?: (sentence: string) => void },
-): Promise<Sql> {
-  const { sessionLimits, lacking } = await agreeOnSession(url, { sessionLimits: COMMAND_LIMITS });
+export async function connectForCommand(url: string, { onWrong, agreed, ...options }: CommandOptions): Promise<Sql> {
+  const { sessionLimits: taken, lacking = null } = agreed ?? (await agreeOnSession(url, { sessionLimits: COMMAND_LIMITS }));
   if (lacking !== null && lacking.wrong.length > 0) onWrong?.(`${lacking.detail} ${lacking.advice}`);
+  const sessionLimits = Object.fromEntries(Object.entries(COMMAND_LIMITS).filter(([name]) => name in taken));
   const sql = connect(url, { ...options, sessionLimits, prepared: false });
   try {
     await sql`select 1`;

@@ -2,8 +2,9 @@
 import { AppError } from '../../domain/values/errors.ts';
 import { describeConnectionError } from '../address/database-url.ts';
 import { missingRight } from '../address/missing-right.ts';
-import { connectForCommand } from '../connection/agreement.ts';
+import { type CommandOptions, connectForCommand } from '../connection/agreement.ts';
 import type { Sql } from '../connection/database.ts';
+import type { Trying } from './behind-readers.ts';
 import { type Migrated, migrate } from './migrate.ts';
 import { isUsable, schemaStatus } from './schema.ts';
 
@@ -11,13 +12,12 @@ import { isUsable, schemaStatus } from './schema.ts';
 export async function migrateOrExplain(
   databaseUrl: string,
   migrations: string,
-  onStep?: (step: string) => void,
-  signal?: AbortSignal,
+  { agreed, ...trying }: Partial<Pick<Trying, 'onStep' | 'signal'>> & Pick<CommandOptions, 'agreed'> = {},
 ): Promise<Migrated> {
   let sql: Sql | undefined;
   try {
-    sql = await connectForCommand(databaseUrl, { max: 3, name: 'migrate' });
-    return await migrate(sql, migrations, onStep, { signal });
+    sql = await connectForCommand(databaseUrl, { max: 3, name: 'migrate', agreed });
+    return await migrate(sql, migrations, trying.onStep, trying);
   } catch (error) {
     const cause = error instanceof AppError ? error.cause : error;
     const status = sql !== undefined && missingRight(cause, '') !== null ? await schemaStatus(sql, migrations) : null;

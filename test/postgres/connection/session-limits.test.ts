@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { agreedOn } from '../../../src/postgres/connection/agreed.ts';
 import { agreeOnSession, connectForCommand } from '../../../src/postgres/connection/agreement.ts';
 import { connect, openSession, type Sql } from '../../../src/postgres/connection/database.ts';
-import { sessionLimitsFor } from '../../../src/postgres/connection/session-limits.ts';
+import { type SessionLimits, sessionLimitsFor } from '../../../src/postgres/connection/session-limits.ts';
 import { openStore } from '../../../src/postgres/open.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { startHoldingWire } from '../../support/holding-wire.ts';
@@ -154,7 +154,16 @@ describe('sessionLimits that the role has', () => {
       return row?.value;
     };
     expect(await of(openSession(database.url, 'test').sql, 'idle_session_timeout')).toBe('0');
-    expect(await of(await connectForCommand(database.url, { max: 1, name: 'test' }), 'statement_timeout')).toBe('0');
+    const command = (agreed?: { sessionLimits: SessionLimits }) =>
+      connectForCommand(database.url, { max: 1, name: 'test', agreed });
+    expect(await of(await command(), 'statement_timeout')).toBe('0');
+    // Agreed on before: the server is not asked again, and gets no limit that it did not take.
+    const taken = { sessionLimits: { statement_timeout: 8_000 } };
+    expect([await of(await command(taken), 'statement_timeout'), await of(await command(taken), 'lock_timeout')]).toEqual([
+      '0',
+      '0',
+    ]);
+    expect(await of(await command(), 'lock_timeout')).toBe('3s');
   });
 
   test('and that a pooler in transaction mode leaves in force are named with what to set', async () => {

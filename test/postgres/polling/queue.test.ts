@@ -212,7 +212,7 @@ describe('reading what is due', () => {
     const { sql } = database;
     await queue(Array.from({ length: 20 }, () => 5));
     await queue(
-      Array.from({ length: 20_000 }, (_, index) => 1_000 + index),
+      Array.from({ length: 4_000 }, (_, index) => 1_000 + index),
       ALL,
     );
     await sql`analyze purchase_watch.purchases`;

@@ -9,7 +9,7 @@ import { foldCounts } from '../../../src/postgres/reports/counts.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 
-const ROWS = 50_000;
+const ROWS = 10_000;
 const LIMIT = 20;
 /** Status and state, stuck or not: as the statement below makes them. */
 const GROUPS = 5;
@@ -21,7 +21,7 @@ beforeAll(async () => {
   await syncSites(sql, ['default', 'se', 'empty']);
   await sql`
     insert into purchase_watch.purchases (purchase_id, site, reference, status, state, state_since)
-    select 'p-' || i, case when i % 10 = 0 then 'se' else 'default' end, 'ORD-' || i % 10000,
+    select 'p-' || i, case when i % 10 = 0 then 'se' else 'default' end, 'ORD-' || i % 2000,
       case when i % 3 = 0 then 'settled' else 'watching' end,
       case when i % 3 = 0 then 2 when i % 3 = 1 then 6 end, case when i % 3 < 2 then now() - i * interval '1 second' end
     from generate_series(1, ${ROWS}) i`;

@@ -15,7 +15,12 @@ const problems = (ids: readonly string[]) =>
     select id, purchase_watch_internal.id_problem(id) as problem from unnest(${ids as string[]}::text[]) as id`;
 
 test('SQL refuses each character of Unicode that the other doors refuse, at any place of an id, and no other', async () => {
-  const points = Array.from({ length: 0x10_ffff }, (_, at) => at + 1).filter((point) => point < 0xd800 || point > 0xdfff);
+  // Unicode has given out characters in the first four planes and in the fifteenth; of the others their ends, and one in a hundred.
+  const isTried = (point: number): boolean =>
+    point < 0x4_0000 || point >> 16 === 0xe || point % 0x1_0000 > 0xff00 || point % 97 === 0;
+  const points = Array.from({ length: 0x10_ffff }, (_, at) => at + 1).filter(
+    (point) => (point < 0xd800 || point > 0xdfff) && isTried(point),
+  );
   // Control characters are for the constraint of the table.
   const ids = points.map((point) => `1${String.fromCodePoint(point)}2`).filter((id) => !/\p{Cc}|[\u2028\u2029]/u.test(id));
   const differ = (await problems(ids)).filter(({ id, problem }) => (problem === null) !== (newIdProblem(id) === null));

@@ -120,7 +120,7 @@ test('counts with the oldest of each watched state read one row a state, however
     insert into purchase_watch.purchases (purchase_id, site, status, state, state_since)
     select 'p-' || i, 'se', case when i % 3 = 0 then 'settled' else 'watching' end, case when i % 3 = 0 then 2 else i % 2 * 6 end,
       to_timestamp(1700000000 + i)
-    from generate_series(1, 20000) i`;
+    from generate_series(1, 5000) i`;
   let found: Awaited<ReturnType<typeof countPurchases>> = [];
   const read = await rowsRead(sql, 'purchases', async (tx) => {
     found = await countPurchases(tx);

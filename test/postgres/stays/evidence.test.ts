@@ -354,7 +354,7 @@ test('little is read from large tables', async () => {
   await sql`
     insert into purchase_watch.purchases (purchase_id, site, reference, status, state, state_since, registered_at)
     select 'p-' || i, case when i % 2 = 0 then 'no' else 'fi' end, case when i % 2 = 0 then 'ORD-' || i / 4 end, 'settled', ${COMPLETED}, now(), now()
-    from generate_series(1, 20000) i`;
+    from generate_series(1, 5000) i`;
   await sql`
     insert into purchase_watch_internal.purchase_details
     select id, ('{"Price": 1, "CurrencyCode": "SEK", "OrderReference": "ORD-' || id / 4 || '"}')::json from purchase_watch.purchases`;
