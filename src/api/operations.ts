@@ -14,6 +14,7 @@ import { type Rule, ruleTable } from './access/scopes.ts';
 import { createWrongKeys } from './access/wrong-keys.ts';
 import { mountHealth } from './health.ts';
 import { answerHeaders } from './http/answer-headers.ts';
+import { answerWithin } from './http/answer-within.ts';
 import { refuseLarge } from './http/body.ts';
 import { invalid } from './http/invalid.ts';
 import { Problem, problemResponse } from './http/problems.ts';
@@ -51,7 +52,7 @@ export function createOperations(parts: OperationsParts): Api {
     return table(c);
   };
   const access = [guardKeyless(keys), requireKey({ keys, wrongKeys, lines }, ruleOf), accessLog({ log, ruleOf, record })];
-  app.use(requestLog(log), answerHeaders, ...access, refuseLarge({ limit: LARGEST_BODY, except: LARGE_BODIES }));
+  app.use(requestLog(log), answerHeaders, answerWithin, ...access, refuseLarge({ limit: LARGEST_BODY, except: LARGE_BODIES }));
   mountHealth(app, parts);
   mountMetrics(app, parts);
 

@@ -1,7 +1,7 @@
 /** Lists of purchases as API, commands and pages ask for them: what a filter may say, where a page goes on, and the list as CSV. */
 import { OUTCOMES, outcomeOf } from '../../domain/purchases/outcome.ts';
 import { stateName } from '../../domain/purchases/states.ts';
-import { hoursIn, quickLocal } from '../../domain/trends/pieces.ts';
+import { hoursIn, quickZone } from '../../domain/trends/pieces.ts';
 import { isDecimal, type JsonValue, parseExact } from '../../domain/values/exact-json.ts';
 import { DAY, type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
@@ -72,7 +72,7 @@ export function checkedFilter(
   const { first, last } = endedHours ?? { first: 0, last: 23 };
   const hours = hoursIn(
     { from: endedFrom, to: endedTo },
-    quickLocal(zoneOf(zone ?? 'UTC')),
+    quickZone(zoneOf(zone ?? 'UTC')).local,
     ({ weekday, hour }) => (endedWeekday ?? weekday) === weekday && hour >= first && hour <= last,
   );
   return { is: { ...filter, endedHours: hours } };

@@ -14,7 +14,6 @@ export interface SeriesTime {
   readonly present: Period;
   readonly before: Period;
   readonly zone: ZoneTime;
-  readonly local: (at: Instant) => Milliseconds;
 }
 
 /** A cell of the table of hours. */
@@ -29,7 +28,7 @@ interface Cell {
 /** Customers by hour of the day: of 24 hours for each state that was waited in last, of 7 days for each day, of more for each weekday. */
 export function cellsOf(
   hours: readonly (EndedInHour & { readonly way?: number | null })[],
-  { range, local, present }: SeriesTime,
+  { range, zone: { local }, present }: SeriesTime,
   incidents: readonly OpenTime[],
 ) {
   const isOpenIn = openHours(incidents, present);
@@ -40,15 +39,20 @@ export function cellsOf(
     if (range === '7d') return { ...none, day: dateOf(at) };
     return { ...none, weekday: weekHourOf(at).weekday };
   };
-  const hourOf = (hour: Instant): number => weekHourOf(local(hour)).hour;
-  const keyOf = ({ hour, way = null }: (typeof hours)[number]): string => {
-    const { day, weekday, state } = rowOf(hour, way);
-    return [day, weekday, state?.value, hourOf(hour)].join();
+  const keyOf = ({ hour, way = null }: (typeof hours)[number]): string | number => {
+    const number = Math.floor(local(hour) / HOUR);
+    if (range === '24h') return `${way} ${number % 24}`;
+    return range === '7d' ? number : number % (7 * 24);
   };
   return [...Map.groupBy(hours, keyOf).values()].map((counts) => {
     const [{ hour, way = null }] = counts as [(typeof hours)[number]];
     const { customers, paid } = customersIn(counts.filter((each) => isOpenIn.has(each.hour)));
-    return { ...rowOf(hour, way), hour: hourOf(hour), ...customersIn(counts), notPaidInIncidents: customers - paid };
+    return {
+      ...rowOf(hour, way),
+      hour: weekHourOf(local(hour)).hour,
+      ...customersIn(counts),
+      notPaidInIncidents: customers - paid,
+    };
   });
 }
 
@@ -87,9 +91,9 @@ export function sharesOf(hours: readonly EndedInHour[], before: readonly EndedIn
 function series(
   hours: readonly EndedInHour[],
   earlier: readonly EndedInHour[],
-  { present, before, zone, local, length }: SeriesTime & { length: Milliseconds },
+  { present, before, zone, length }: SeriesTime & { length: Milliseconds },
 ) {
-  const [at, then] = [placeIn(present, length, local), placeIn(before, length, local)];
+  const [at, then] = [placeIn(present, length, zone.local), placeIn(before, length, zone.local)];
   const now = Map.groupBy(hours, ({ hour }) => at(hour));
   const was = Map.groupBy(earlier, ({ hour }) => then(hour));
   return piecesOf(present, length, zone).map(({ from, to }, place) => {

@@ -4,7 +4,7 @@ import { namedState } from '../../domain/purchases/states.ts';
 import { changeOf, shareOf } from '../../domain/trends/compare.ts';
 import { customersOf, type Ends, endsOf } from '../../domain/trends/ends.ts';
 import { type Period, periodsOf, type TrendRange } from '../../domain/trends/period.ts';
-import { PIECE_LENGTHS, piecesOf, quickLocal } from '../../domain/trends/pieces.ts';
+import { PIECE_LENGTHS, piecesOf, quickZone } from '../../domain/trends/pieces.ts';
 import { worseSlices } from '../../domain/trends/slices.ts';
 import { decimal } from '../../domain/values/exact-json.ts';
 import { isoTime } from '../../domain/values/time.ts';
@@ -16,9 +16,9 @@ import {
   type EndedSum,
   endedInHours,
   endedInHoursByWay,
+  endedInPieces,
   endedSums,
   firstCountedHour,
-  placesOfEnds,
   waitedIn,
 } from '../../postgres/trends/read.ts';
 import { zoneOf } from '../../runtime/loops/schedule.ts';
@@ -41,19 +41,20 @@ export type Trends = Awaited<ReturnType<typeof readTrends>>;
 
 /** Reads the trends of all sites or of one. Throws RangeError when there is no such zone. */
 export async function readTrends(sql: Sql, { range, site, zone: name, limits }: TrendsWanted) {
-  const zone = zoneOf(name);
+  const zone = quickZone(zoneOf(name));
   const now = await databaseNow(sql);
   const { present, before } = periodsOf(range, now, zone);
-  const time: SeriesTime = { range, present, before, zone, local: quickLocal(zone) };
+  const time: SeriesTime = { range, present, before, zone };
   const pieces = piecesOf(present, PIECE_LENGTHS[range].shares, zone);
   const days = range === '24h' ? [present] : pieces;
+  const readSums = endedSums(sql, present, site);
   const [hours, earlier, sums, earlierSums, byWay, waiting, attempts, happened, first] = await Promise.all([
     endedInHours(sql, present, site),
-    endedInHours(sql, before, site),
-    endedSums(sql, present, site),
-    endedSums(sql, before, site),
+    endedInPieces(sql, piecesOf(before, PIECE_LENGTHS[range].counts, zone), site),
+    readSums,
+    endedSums(sql, before, site, { amounts: false }),
     range === '24h' ? endedInHoursByWay(sql, present, site) : [],
-    readWaiting(sql, { site, limits, pieces }),
+    readSums.then((sums) => readWaiting(sql, { sums, limits, pieces })),
     attemptsIn(sql, days),
     happenedIn(sql, present, site),
     firstCountedHour(sql, site),
@@ -72,7 +73,7 @@ export async function readTrends(sql: Sql, { range, site, zone: name, limits }: 
       range,
       total,
       ways,
-      first !== null && first > present.from ? isoTime(time.local(first)).slice(0, 10) : null,
+      first !== null && first > present.from ? isoTime(zone.local(first)).slice(0, 10) : null,
     ),
     total,
     ways,
@@ -90,7 +91,8 @@ export async function readTrends(sql: Sql, { range, site, zone: name, limits }: 
 const spanOf = ({ from, to }: Period) => ({ from: isoTime(from), to: isoTime(to) });
 
 const isOfWay = ({ by }: EndedSum): boolean => by === 'way';
-const isOfSlice = (sum: EndedSum): sum is EndedSum & { readonly site: string } => sum.by === 'slice';
+type EndedSlice = EndedSum & { readonly site: string };
+const isOfSlice = (sum: EndedSum): sum is EndedSlice => sum.by === 'slice';
 
 function shown(ends: Ends) {
   const of = customersOf(ends);
@@ -122,17 +124,20 @@ function waysOf(present: readonly EndedSum[], before: readonly EndedSum[], limit
 /** How long customers waited where most of them waited last: a state with a limit, at one site, for limits differ by site. */
 async function readWaiting(
   sql: Sql,
-  { site, limits, pieces }: Pick<TrendsWanted, 'site' | 'limits'> & { pieces: readonly Period[] },
+  { sums, limits, pieces }: { sums: readonly EndedSum[]; limits: StayLimits; pieces: readonly Period[] },
 ) {
-  const places = await placesOfEnds(sql, { from: pieces[0]!.from, to: pieces.at(-1)!.to }, site);
-  for (const place of places) {
-    const { ms: limitMs } = limits.limitOf(place.site, place.way);
-    if (limitMs === null) continue;
-    const waited = await waitedIn(sql, pieces, place);
-    return { site: place.site, state: namedState(place.way), limitMs, pieces: waitingOf(waited, pieces) };
+  const places = Map.groupBy(sums.filter(isOfSlice), ({ site, way }) => JSON.stringify([site, way]));
+  const withMost = [...places.values()].sort((a, b) => allOf(b) - allOf(a));
+  for (const [{ site, way }] of withMost as [EndedSlice][]) {
+    const limitMs = way === null ? null : limits.limitOf(site, way).ms;
+    if (way === null || limitMs === null) continue;
+    const waited = await waitedIn(sql, pieces, { site, way });
+    return { site, state: namedState(way), limitMs, pieces: waitingOf(waited, pieces) };
   }
   return null;
 }
+
+const allOf = (sums: readonly EndedSum[]): number => sums.reduce((all, { customers }) => all + customers, 0);
 
 /** Money by currency, never added up over currencies; the largest number of customers first. `stuck`: of purchases that were stuck. */
 function moneyOf(sums: readonly EndedSum[]) {

@@ -23,6 +23,8 @@ export interface ApiBindings {
   readonly caller?: Caller;
   /** By which door a request came in; the API itself when absent. */
   readonly via?: 'console';
+  /** Takes an answer's value in place of its JSON, where the asker is in this process; it must not change it. */
+  readonly take?: (value: unknown) => void;
 }
 
 export interface ServedApp {

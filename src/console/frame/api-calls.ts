@@ -56,11 +56,14 @@ export function apiCalls(api: ServedApp, asker: Asker): ApiCalls {
   const read = new Map<string, Promise<unknown>>();
   const call = async <Body>(method: string, path: string, body?: unknown): Promise<Body> => {
     const json = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
-    const response = await api.fetch(new Request(`http://console${path}`, { method, ...json }), { ...asker, via: 'console' });
+    let answered: unknown;
+    const take = (value: unknown): unknown => (answered = value);
+    const bindings = { ...asker, via: 'console', ...(method === 'GET' && { take }) } as const;
+    const response = await api.fetch(new Request(`http://console${path}`, { method, ...json }), bindings);
     const text = await response.text();
-    const parsed = text === '' ? undefined : parseExactQuickly(text);
-    if (!response.ok) throw new ApiRefusal(parsed as never);
-    return parsed as Body;
+    if (text !== '') answered = parseExactQuickly(text);
+    if (!response.ok) throw new ApiRefusal(answered as never);
+    return answered as Body;
   };
   return {
     get: (path, query = {}) => {

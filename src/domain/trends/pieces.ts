@@ -16,18 +16,34 @@ export const PIECE_LENGTHS: Readonly<Record<TrendRange, { readonly counts: Milli
   '90d': { counts: DAY, shares: DAY },
 };
 
-/** `local` of a zone for many moments: asked once for each day of UTC on which clocks do not change. */
-export function quickLocal({ local }: Pick<ZoneTime, 'local'>): (at: Instant) => Milliseconds {
-  const offsets = new Map<number, Milliseconds | null>();
-  return (at) => {
-    const day = Math.floor(at / DAY);
-    let offset = offsets.get(day);
-    if (offset === undefined) {
-      const [begin, end] = [day * DAY, (day + 1) * DAY].map((moment) => local(moment) - moment) as [number, number];
-      offset = begin === end ? begin : null;
-      offsets.set(day, offset);
-    }
-    return offset === null ? local(at) : at + offset;
+/** A zone for many moments: asked once for each day of UTC, and again on those on which clocks change. */
+export function quickZone({ day, local, instant }: ZoneTime): ZoneTime {
+  /** How far clocks are ahead at the beginning of each day of UTC. */
+  const offsets = new Map<number, Milliseconds>();
+  const offsetFrom = (dayOfUtc: number): Milliseconds => {
+    const known = offsets.get(dayOfUtc);
+    if (known !== undefined) return known;
+    const offset = local(dayOfUtc * DAY) - dayOfUtc * DAY;
+    offsets.set(dayOfUtc, offset);
+    return offset;
+  };
+  /** Null on a day on which clocks change. */
+  const offsetOn = (at: Instant): Milliseconds | null => {
+    const dayOfUtc = Math.floor(at / DAY);
+    const offset = offsetFrom(dayOfUtc);
+    return offset === offsetFrom(dayOfUtc + 1) ? offset : null;
+  };
+  return {
+    day,
+    local: (at) => {
+      const offset = offsetOn(at);
+      return offset === null ? local(at) : at + offset;
+    },
+    instant: (wanted) => {
+      // The moment lies within a day of the same time in UTC: it is known where clocks do not change around that.
+      const [offset, ...others] = [-DAY, 0, DAY].map((by) => offsetOn(wanted + by));
+      return offset == null || others.some((other) => other !== offset) ? instant(wanted) : wanted - offset;
+    },
   };
 }
 

@@ -3,8 +3,9 @@
 import type { Share } from '../../domain/trends/compare.ts';
 import { type CountedOutcome, LISTED_ENDS, type OutcomeCount } from '../../domain/trends/ends.ts';
 import type { Period } from '../../domain/trends/period.ts';
-import { DAY, type Instant, isoTime } from '../../domain/values/time.ts';
+import { DAY, type Instant, isoTime, SECOND } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { onlyRow } from '../connection/rows.ts';
 
 /** Customers whose checkout ended in an hour. */
 export interface EndedInHour extends Share {
@@ -24,18 +25,38 @@ export interface EndedSum extends OutcomeCount {
   readonly amount: string;
 }
 
+const ofSite = (sql: Queries, site: string | null): Fragment => sql`
+  ${site === null ? sql`true` : sql`site = ${site}`} and site = any (array(select name from purchase_watch_internal.sites))`;
 const within = (sql: Queries, { from, to }: Period, site: string | null, time = sql`hour`): Fragment => sql`
-  ${time} >= ${from}::timestamptz and ${time} < ${to}::timestamptz and ${site === null ? sql`true` : sql`site = ${site}`}
-  and site = any (array(select name from purchase_watch_internal.sites))`;
+  ${time} >= ${from}::timestamptz and ${time} < ${to}::timestamptz and ${ofSite(sql, site)}`;
 
 /** SQL: customers of counted rows, and those who paid. A sum of int8 is a numeric, and takes half as long again. */
 const SHARE = `coalesce(sum(customers::float8), 0) as customers, coalesce(sum(customers::float8) filter (where outcome = 'paid'), 0) as paid, coalesce(sum(gone::float8), 0) as gone`;
+const CAME = `sum(customers::float8) > 0`;
 const isCustomer = (sql: Queries): Fragment => sql`outcome = any (${[...LISTED_ENDS.customer]}::text[])`;
 
-/** Customers by hour, in order; hours without any are missing. */
-export const endedInHours = (sql: Queries, period: Period, site: string | null) => sql<EndedInHour[]>`
-    select hour, ${sql.unsafe(SHARE)} from purchase_watch_internal.outcome_hour_sums
-    where ${within(sql, period, site)} and ${isCustomer(sql)} group by 1 having sum(customers) > 0 order by 1`;
+/** Customers by hour, in order; hours without any are missing. They come in one row: to read thousands takes longer than to count them. */
+export async function endedInHours(sql: Queries, period: Period, site: string | null): Promise<EndedInHour[]> {
+  const { hours, customers, paid, gone } = await onlyRow(sql<Record<'hours' | 'customers' | 'paid' | 'gone', number[]>[]>`
+    select coalesce(array_agg(date_part('epoch', hour)), '{}') as hours, array_agg(customers) as customers, array_agg(paid) as paid, array_agg(gone) as gone
+    from (
+      select hour, ${sql.unsafe(SHARE)} from purchase_watch_internal.outcome_hour_sums
+      where ${within(sql, period, site)} and ${isCustomer(sql)} group by 1 having ${sql.unsafe(CAME)} order by 1) ended`);
+  return hours.map((hour, at) => ({ hour: hour * SECOND, customers: customers[at]!, paid: paid[at]!, gone: gone[at]! }));
+}
+
+/** SQL: pieces of time as rows `p ("from", "to", place)`, the first place 1. Reading piece by piece needs no sorting. */
+const listed = (sql: Queries, pieces: readonly Period[]): Fragment => sql`
+    unnest(${pieces.map(({ from }) => isoTime(from))}::timestamptz[], ${pieces.map(({ to }) => isoTime(to))}::timestamptz[])
+      with ordinality p ("from", "to", place)`;
+
+/** Customers by piece of time, whose beginning stands for the hour. */
+export const endedInPieces = (sql: Queries, pieces: readonly Period[], site: string | null) => sql<EndedInHour[]>`
+    select p."from" as hour, h.* from ${listed(sql, pieces)}
+    cross join lateral (
+      select ${sql.unsafe(SHARE)} from purchase_watch_internal.outcome_hour_sums
+      where hour >= p."from" and hour < p."to" and ${ofSite(sql, site)} and ${isCustomer(sql)} having ${sql.unsafe(CAME)}) h
+    order by 1`;
 
 /** The first hour that is counted, of all sites or of one; null: none. */
 export async function firstCountedHour(sql: Queries, site: string | null): Promise<Instant | null> {
@@ -51,17 +72,17 @@ export const endedInHoursByWay = (sql: Queries, period: Period, site: string | n
   (EndedInHour & { readonly way: number | null })[]
 >`
     select hour, way, ${sql.unsafe(SHARE)} from purchase_watch_internal.outcome_hours
-    where ${within(sql, period, site)} and ${isCustomer(sql)} group by 1, 2 having sum(customers) > 0 order by 1, 2`;
+    where ${within(sql, period, site)} and ${isCustomer(sql)} group by 1, 2 having ${sql.unsafe(CAME)} order by 1, 2`;
 
 /**
  * Purchases by the state that they waited in last, and by currency: those whose amount and currency are stored; of these once more
- * those that were stuck. Once more all of them by site, state and currency together.
+ * those that were stuck. Once more all of them by site, state and currency together. Without `amounts` each amount is 0.
  */
-export const endedSums = (sql: Queries, period: Period, site: string | null) => sql<EndedSum[]>`
+export const endedSums = (sql: Queries, period: Period, site: string | null, { amounts = true } = {}) => sql<EndedSum[]>`
     select case when grouping(site) = 0 then 'slice' when grouping(way) = 0 then 'way' when grouping(was_stuck) = 0 then 'stuck_currency' else 'currency' end as by,
       site, way, currency, was_stuck, outcome, sum(customers) as customers, sum(gone) as gone, sum(amount)::text as amount
     from (
-      select site, way, currency, was_stuck, outcome, sum(customers::float8) as customers, sum(gone::float8) as gone, sum(amount) as amount
+      select site, way, currency, was_stuck, outcome, sum(customers::float8) as customers, sum(gone::float8) as gone, sum(${amounts ? sql`amount` : sql`0`}) as amount
       from (${wholeDays(sql, period, site)}) counted group by 1, 2, 3, 4, 5) summed
     group by grouping sets ((way, was_stuck, outcome), (currency, outcome), (currency, was_stuck, outcome), (site, way, currency, outcome))
     having sum(customers) > 0 and (grouping(way) = 0 or (currency <> '*' and (grouping(was_stuck) = 1 or was_stuck)))
@@ -94,24 +115,15 @@ function wholeDays(sql: Queries, period: Period, site: string | null): Fragment 
     union all ${hours({ from: last, to: period.to })}`;
 }
 
-/** SQL: the place of an hour among pieces of time that follow each other, from 0 on. */
-const placeAmong = (sql: Queries, pieces: readonly Period[]): Fragment =>
-  sql`width_bucket(hour, ${pieces.map(({ from }) => isoTime(from))}::timestamptz[]) - 1`;
-
 /** How long purchases of a site waited in a state before their end: by piece of time and bucket of src/domain/stays/dwell.ts. */
 export const waitedIn = (sql: Queries, pieces: readonly Period[], { site, way }: { site: string; way: number }) => sql<
   { place: number; bucket: number; customers: number }[]
 >`
-    select ${placeAmong(sql, pieces)} as place, bucket::integer as bucket, sum(customers)::float8 as customers from purchase_watch_internal.waited_hours
-    where ${within(sql, spanOf(pieces), site)} and way = ${way} and customers > 0 group by 1, 2 order by 1, 2`;
-
-const spanOf = (pieces: readonly Period[]): Period => ({ from: pieces[0]!.from, to: pieces.at(-1)!.to });
-
-/** Customers by site and the state that they waited in last, the most first. */
-export const placesOfEnds = (sql: Queries, period: Period, site: string | null) => sql<{ site: string; way: number }[]>`
-    select site, way from purchase_watch_internal.outcome_day_sums
-    where ${within(sql, { from: Math.floor(period.from / DAY) * DAY, to: period.to }, site, sql`day`)} and way is not null
-    group by 1, 2 order by sum(customers) desc, 1, 2`;
+    select p.place - 1 as place, h.bucket, h.customers from ${listed(sql, pieces)}
+    cross join lateral (
+      select bucket::integer as bucket, sum(customers::float8) as customers from purchase_watch_internal.waited_hours
+      where hour >= p."from" and hour < p."to" and site = ${site} and way = ${way} and customers > 0 group by 1) h
+    order by 1, 2`;
 
 export interface AttemptSum {
   readonly subscriber: string;
@@ -127,10 +139,12 @@ export interface AttemptSum {
 /** Attempts by subscriber and piece of time, and by subscriber and how long they took. */
 export const attemptsIn = (sql: Queries, pieces: readonly Period[]) => sql<AttemptSum[]>`
     select s.name as subscriber, h.place, h.bucket::integer as bucket, h.attempts, h.failed from (
-      select subscriber, place, bucket, sum(attempts)::float8 as attempts, coalesce(sum(attempts) filter (where not delivered), 0)::float8 as failed
+      select subscriber, place, bucket, sum(attempts) as attempts, sum(failed) as failed
       from (
-        select subscriber, ${placeAmong(sql, pieces)} as place, bucket, attempts, delivered from purchase_watch_internal.delivery_hours
+        select subscriber, width_bucket(hour, ${pieces.map(({ from }) => isoTime(from))}::timestamptz[]) - 1 as place, bucket,
+          sum(attempts::float8) as attempts, coalesce(sum(attempts::float8) filter (where not delivered), 0) as failed
+        from purchase_watch_internal.delivery_hours
         where subscriber in (select id from purchase_watch_internal.subscribers)
-          and hour >= ${spanOf(pieces).from}::timestamptz and hour < ${spanOf(pieces).to}::timestamptz) placed
+          and hour >= ${pieces[0]!.from}::timestamptz and hour < ${pieces.at(-1)!.to}::timestamptz group by 1, 2, 3) placed
       group by grouping sets ((subscriber, place), (subscriber, bucket))) h
     join purchase_watch_internal.subscribers s on s.id = h.subscriber order by 1, 2, 3`;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkedFilter, listPurchases, type PurchaseFilter, readHours } from '../../../src/actions/purchases/list.ts';
 import { cellsOf } from '../../../src/actions/trends/series.ts';
 import { periodsOf } from '../../../src/domain/trends/period.ts';
-import { quickLocal } from '../../../src/domain/trends/pieces.ts';
+import { quickZone } from '../../../src/domain/trends/pieces.ts';
 import { DAY } from '../../../src/domain/values/time.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { endedInHours } from '../../../src/postgres/trends/read.ts';
@@ -61,7 +61,7 @@ describe.each(['Europe/Stockholm', 'Asia/Kolkata', 'Australia/Lord_Howe'])('in %
     const { present, before } = periodIn(name);
     const zone = zoneOf(name);
     const hours = await endedInHours(database.sql, present, 'few');
-    const cells = cellsOf(hours, { range: '90d', present, before, zone, local: quickLocal(zone) }, []);
+    const cells = cellsOf(hours, { range: '90d', present, before, zone: quickZone(zone) }, []);
     expect(cells).toHaveLength(7 * 24);
     for (const { weekday, hour, customers } of cells) {
       const filter = filterOf({ endedWeekday: weekday!, hours: String(hour), zone: name }, 'few');

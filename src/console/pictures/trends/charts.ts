@@ -1,6 +1,6 @@
 /** The charts of Trends: customers, share paid, time waiting. */
 import { HOUR, type Instant, MINUTE, type Milliseconds, SECOND } from '../../../domain/values/time.ts';
-import { type Html, html, tied } from '../../frame/html.ts';
+import { type Html, html, tied, trusted } from '../../frame/html.ts';
 import { length } from '../../parts/time.ts';
 import { countAxis, round } from '../scale.ts';
 import type { ChartFrame, StackedChart } from './stack.ts';
@@ -32,6 +32,9 @@ export interface WaitPiece extends Piece {
 /** So many pieces have their numbers written beside them. */
 const MOST_WRITTEN = 8;
 
+/** Titles of the pieces, written once for all widths of a picture. Shapes are joined as text: a template for each of a thousand takes long. */
+const titlesOf = (pieces: readonly Piece[]): string[] => pieces.map(({ says }) => String(html`<title>${says}</title>`));
+
 type Tick = readonly [at: number, word: string];
 
 /** Grid lines behind a chart. */
@@ -46,22 +49,23 @@ const gridWords = (ticks: readonly Tick[], { left, isNarrow }: ChartFrame, y: (v
 export function countChart(pieces: readonly CountPiece[], says: readonly string[]): StackedChart {
   const axis = countAxis(Math.max(...pieces.map(({ customers, before }) => Math.max(customers, before ?? 0)), 1));
   const ticks = axis.ticks.filter(({ at }) => at !== 0).map(({ at, word }): Tick => [at, word]);
+  const titles = titlesOf(pieces);
   const draw = (frame: ChartFrame): Html => {
     const { x, top, bottom } = frame;
     const y = (value: number): number => bottom - (value / axis.top) * (bottom - top);
-    const bar = ({ from, to, customers, paid, says: about }: CountPiece): Html => {
+    const bar = ({ from, to, customers, paid }: CountPiece, at: number): string => {
       const wide = x(to) - x(from);
       const width = round(Math.max(wide - (wide > 4 ? 1 : 0.3), 0.6));
-      const rect = (kind: string, high: number, low: number): Html =>
-        html`<rect class="${kind}" x="${round(x(from))}" y="${round(y(high))}" width="${width}" height="${round(y(low) - y(high))}"/>`;
-      return html`<g><title>${about}</title>${rect('f-paid', paid, 0)}${rect('f-lost', customers, paid)}</g>`;
+      const rect = (kind: string, high: number, low: number): string =>
+        `<rect class="${kind}" x="${round(x(from))}" y="${round(y(high))}" width="${width}" height="${round(y(low) - y(high))}"/>`;
+      return `<g>${titles[at]}${rect('f-paid', paid, 0)}${rect('f-lost', customers, paid)}</g>`;
     };
     const line = pieces.flatMap(({ from, to, before }, at) => {
       if (before === null) return [];
       const isFirst = (pieces[at - 1]?.before ?? null) === null;
       return `${isFirst ? 'M' : 'L'}${round((x(from) + x(to)) / 2)} ${round(y(before))}`;
     });
-    return html`${grid(ticks, frame, y)}${pieces.map(bar)}<path class="c-usual thin" d="${line.join('')}"/>${gridWords(ticks, frame, y)}`;
+    return html`${grid(ticks, frame, y)}${trusted(pieces.map(bar).join(''))}<path class="c-usual thin" d="${line.join('')}"/>${gridWords(ticks, frame, y)}`;
   };
   return { title: 'Customers', says, height: 74, draw };
 }
@@ -72,6 +76,7 @@ export function shareChart(pieces: readonly SharePiece[], says: readonly string[
   const low = Math.min(0.7, Math.floor(Math.min(...shares, 1) * 10) / 10);
   const high = Math.max(0.9, Math.ceil(Math.max(...shares, 0) * 10) / 10);
   const ticks = [high, (high + low) / 2, low].map((at): Tick => [at, tied(`${Math.round(at * 100)} %`)]);
+  const titles = titlesOf(pieces);
   const draw = (frame: ChartFrame): Html => {
     const { x, top, bottom, isNarrow } = frame;
     const y = (value: number): number => bottom - ((value - low) / (high - low)) * (bottom - top);
@@ -90,9 +95,9 @@ export function shareChart(pieces: readonly SharePiece[], says: readonly string[
       const text = html`<text class="strong t-halo${href === null ? '' : ' lk'}" x="${round((x(from) + x(to)) / 2)}" y="${round(below > bottom - 3 ? y(share) - 5 : below)}" text-anchor="middle">${(share * 100).toFixed(1)}</text>`;
       return href === null ? text : html`<a href="${href}">${text}</a>`;
     };
-    const hover = ({ from, to, says: about }: SharePiece): Html =>
-      html`<rect class="hit" x="${round(x(from))}" y="${top}" width="${round(x(to) - x(from))}" height="${bottom - top}"><title>${about}</title></rect>`;
-    return html`${grid(ticks, frame, y)}<path class="c-usual thin" d="${path(({ before }) => before)}"/><path class="s-line" d="${path(({ share }) => share)}"/>${gridWords(ticks, frame, y)}${pieces.map(hover)}${pieces.map(written)}`;
+    const hover = ({ from, to }: SharePiece, at: number): string =>
+      `<rect class="hit" x="${round(x(from))}" y="${top}" width="${round(x(to) - x(from))}" height="${bottom - top}">${titles[at]}</rect>`;
+    return html`${grid(ticks, frame, y)}<path class="c-usual thin" d="${path(({ before }) => before)}"/><path class="s-line" d="${path(({ share }) => share)}"/>${gridWords(ticks, frame, y)}${trusted(pieces.map(hover).join(''))}${pieces.map(written)}`;
   };
   return { title: 'Share paid', says, height: 66, draw };
 }
@@ -108,19 +113,21 @@ export function waitChart(pieces: readonly WaitPiece[], limit: Milliseconds, say
   // Room below the least and above the most for their words.
   const [low, high] = [Math.min(...medians, limit / 4) / 3, Math.max(...slow, limit) * 2.2];
   const ticks = LENGTHS.filter((each) => each > low * 1.3 && each < high).map((each): Tick => [each, TICK_WORDS(each)]);
+  const titles = titlesOf(pieces);
   const draw = (frame: ChartFrame): Html => {
     const { x, top, bottom, left, right, isNarrow } = frame;
     const y = (value: number): number => bottom - (Math.log(value / low) / Math.log(high / low)) * (bottom - top);
-    const band = ({ from, to, says: about, medianMs, p95Ms }: WaitPiece): Html => {
+    const band = ({ from, to, medianMs, p95Ms }: WaitPiece, place: number): string => {
       const [start, end] = [x(from) + 1, Math.max(x(to) - 1, x(from) + 1.5)];
       if (medianMs === null || p95Ms === null) {
         const words = isNarrow ? 'few' : 'too few to say';
-        return html`${end - start > words.length * 6 && html`<text class="ax t-halo" x="${round((start + end) / 2)}" y="${bottom - 8}" text-anchor="middle">${words}</text>`}`;
+        if (end - start <= words.length * 6) return '';
+        return `<text class="ax t-halo" x="${round((start + end) / 2)}" y="${bottom - 8}" text-anchor="middle">${words}</text>`;
       }
-      const line = (kind: string, at: number): Html =>
-        html`<path class="${kind}" d="M${round(start)} ${round(y(at))}H${round(end)}"/>`;
-      const rect = html`<rect class="w-band${p95Ms > limit ? ' over' : ''}" x="${round(start)}" y="${round(y(p95Ms))}" width="${round(end - start)}" height="${round(Math.max(y(medianMs) - y(p95Ms), 1))}"/>`;
-      return html`<g><title>${about}</title>${rect}${line('w-mid', medianMs)}${line('w-top', p95Ms)}</g>`;
+      const line = (kind: string, at: number): string =>
+        `<path class="${kind}" d="M${round(start)} ${round(y(at))}H${round(end)}"/>`;
+      const rect = `<rect class="w-band${p95Ms > limit ? ' over' : ''}" x="${round(start)}" y="${round(y(p95Ms))}" width="${round(end - start)}" height="${round(Math.max(y(medianMs) - y(p95Ms), 1))}"/>`;
+      return `<g>${titles[place]}${rect}${line('w-mid', medianMs)}${line('w-top', p95Ms)}</g>`;
     };
     const written = ({ from, to, medianMs, p95Ms }: WaitPiece): Html | false => {
       if (medianMs === null || p95Ms === null || isNarrow || pieces.length > MOST_WRITTEN) return false;
@@ -128,7 +135,7 @@ export function waitChart(pieces: readonly WaitPiece[], limit: Milliseconds, say
         html`<text class="t-halo" x="${round((x(from) + x(to)) / 2)}" y="${round(y(at) + dy)}" text-anchor="middle">${length(at)}</text>`;
       return html`${text(medianMs, 13)}${text(p95Ms, -4)}`;
     };
-    return html`${grid(ticks, frame, y)}${pieces.map(band)}<path class="lim" d="M${left} ${round(y(limit))}H${right}"/>${gridWords(ticks, frame, y)}${pieces.map(written)}`;
+    return html`${grid(ticks, frame, y)}${trusted(pieces.map(band).join(''))}<path class="lim" d="M${left} ${round(y(limit))}H${right}"/>${gridWords(ticks, frame, y)}${pieces.map(written)}`;
   };
   return { title: 'Time waiting', says, height: 108, draw };
 }
