@@ -10,7 +10,7 @@ const PURE = ['test/{config,domain,simulator}/**/*.test.ts'];
 /** Tests of minutes, most of which they wait, and those of half a minute among the others: the longest first, one that works beside one that waits. */
 const LONGEST = [
   ...[
-    ...['stories/lost-with-the-judge', 'docs/examples', 'stories/patroni', 'console/full-world', 'stories/two-primaries'],
+    ...['stories/lost-with-the-judge', 'docs/examples', 'console/full-world'],
     ...['stories/other-settings', 'stories/delivery-crash', 'demo/demo', 'stories/replicas', 'api/property', 'stories/failover'],
     ...['stories/rolling-upgrade', 'cli/run/long-running', 'stories/fuzz'],
     ...['stories/incident-once', 'console/kept', 'console/subscribers', 'console/purchases', 'stories/lossy-failover'],
@@ -27,8 +27,10 @@ const RELEASE = [
   ...['demo/terminal/screen', 'console/demo', 'stories/bulk-and-live', 'api/incidents/rehearsals'],
   // The embedded Postgres starts for every demo and example; these are its ways to fail. Two thousand connections, and sixty of the worst bodies at once, need a machine alone.
   ...['postgres/embedded/embedded', 'stories/hostile-connections', 'stories/large-bodies'],
-  // Beside the synchronous cluster, and the failover that loses commits.
-  'stories/patroni-lag',
+  // Beside the failovers of two servers, one of which loses commits: the documented cluster, with and without lag, and a primary that comes back.
+  ...['stories/patroni-lag', 'stories/patroni', 'stories/two-primaries'],
+  // The storm steps the clock, too; a site joins seldom.
+  ...['stories/stepping-clock', 'postgres/site-joins'],
   // Migrations change seldom, and the storm takes the database away again and again.
   ...['postgres/migrations/beside-writers', 'stories/hour-without-database', 'prometheus/alertmanager'],
 ].map((name) => `test/${name}.long.test.ts`);
