@@ -98,8 +98,8 @@ export function createPoller(options: PollerOptions) {
   return {
     /** Loads purchases that became due or changed; answers how long the loop may rest. From the first tick on, polls start. */
     tick: async (): Promise<Milliseconds> => {
-      starting ??= startUntilStopped();
       const more = await loader.load();
+      starting ??= startUntilStopped();
       rest.wake();
       if (more) return WHILE_MORE;
       return [...windows.values()].some((window) => window.pressed()) ? MAKING_ROOM : SWEEP;
@@ -171,7 +171,7 @@ function createParts(options: PollerOptions, wakeCalls: () => void) {
   const callParts = { sql, clock, log, replica, spread, onReported: onSymptom };
   const siteCalls = new Map(sites.map((site) => [site.name, createSiteCalls(site, callParts)]));
   const extraCalls = createExtraCalls({ siteCalls, ownership, wake: wakeCalls });
-  const loader = createPurchaseLoader({ sql, clock, log, ownership, windows, wake: options.wake, wakeCalls });
+  const loader = createPurchaseLoader({ sql, clock, log, ownership, windows, wake: options.wake });
   const afterRecording = createAfterRecording({ ...options, loader, windows, wakeLoader: options.wake, wakeCalls });
   const repair = createRepair({ sql, log, meters, replica, policyFor });
   const insteadOf = createInsteadOf({ ...options, windows });

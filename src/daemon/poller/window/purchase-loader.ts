@@ -12,13 +12,11 @@ interface PurchaseLoaderOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'ow
   readonly windows: Windows;
   /** Wakes the loop that loads. */
   wake(): void;
-  /** Wakes the loop that starts calls. */
-  wakeCalls(): void;
 }
 
 export type PurchaseLoader = ReturnType<typeof createPurchaseLoader>;
 
-export function createPurchaseLoader({ sql, clock, log, ownership, windows, wake, wakeCalls }: PurchaseLoaderOptions) {
+export function createPurchaseLoader({ sql, clock, log, ownership, windows, wake }: PurchaseLoaderOptions) {
   const rereads = createRereads(clock);
   const take = (rows: readonly QueuedPurchase[]): void => {
     for (const row of rows) if (!rereads.hasLeft(row.purchase.id)) windows.get(row.purchase.site)?.put(row);
@@ -54,7 +52,6 @@ export function createPurchaseLoader({ sql, clock, log, ownership, windows, wake
         // Purchases that pause are loaded by id when their pause is over.
         take(rows.filter(({ purchase: { id } }) => !rereads.has(id)));
       });
-      wakeCalls();
     }
     return setPressures(windows, clock.now());
   };
