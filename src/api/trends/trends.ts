@@ -78,7 +78,9 @@ const trendsSchema = named('Trends', {
   ways: listOf({
     limited: z
       .boolean()
-      .describe('Whether a site of these purchases has a limit for the state: without one nobody counts as stuck.'),
+      .describe(
+        'Whether a site of these purchases has a limit for the state. The daemon counts no purchase as stuck in a state without a limit.',
+      ),
     state: stateOrNull.describe('The state in which these purchases waited last; null: no poll showed one.'),
     ...ends,
     change: changeSchema,

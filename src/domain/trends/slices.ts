@@ -72,7 +72,7 @@ export function worseSlices(
 function lookedWords(looked: number, named: number, against: string): string {
   if (looked === 0) return 'Too few to say where fewer paid: no group had 30 customers now and before.';
   const of = `${counted(looked, 'group')} with 30 customers or more`;
-  if (named === 0) return `Of ${of}, none had so many fewer who paid than in ${against} that chance cannot be why.`;
+  if (named === 0) return `In none of ${of} did the share that paid fall by more than chance makes, against ${against}.`;
   return `The worst of ${of}: each drop is larger than chance makes in one of a hundred cases.`;
 }
 

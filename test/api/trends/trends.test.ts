@@ -54,7 +54,7 @@ describe('the trends', () => {
     expect((await trends('?range=90d')).worse).toEqual({
       looked: 1,
       words:
-        'Of 1 group with 30 customers or more, none had so many fewer who paid than in the 90 days before that chance cannot be why.',
+        'In none of 1 group with 30 customers or more did the share that paid fall by more than chance makes, against the 90 days before.',
       slices: [],
     });
   });

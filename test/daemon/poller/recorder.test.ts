@@ -104,6 +104,14 @@ test('what changed nothing is written too, apart from the changes', async () => 
   expect(recorded.map(({ batch }) => batch.length)).toEqual([1, 1]);
 });
 
+test('at leisure what changed nothing waits a quarter of a second for others', async () => {
+  const [failing] = (await watched(1)) as [Entry];
+  const added = performance.now();
+  recorder.add(polled(failing, trouble('malformed')));
+  await expect.poll(() => recorded.length, { interval: 5 }).toBe(1);
+  expect(performance.now() - added).toBeGreaterThanOrEqual(240);
+});
+
 test('first sights of a bulk load do not delay a change, and keep nothing of a purchase waiting that follows them', async () => {
   const entries = await watched(1_200);
   const known = entries[0]!;

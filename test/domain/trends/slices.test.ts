@@ -53,7 +53,7 @@ describe('worse slices', () => {
     const both = [...came(900, 700), ...came(900, 700, { site: 'fi' })];
     const { words, slices } = worseSlices(both, both, week);
     expect(slices).toEqual([]);
-    expect(words).toMatch(/^Of 2 groups with 30 customers or more, none had so many fewer/);
+    expect(words).toMatch(/^In none of 2 groups with 30 customers or more did the share that paid fall/);
   });
 
   test('are those beyond chance alone, corrected for the slices looked at', () => {

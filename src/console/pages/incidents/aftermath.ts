@@ -30,7 +30,11 @@ async function aftermathView(ask: Ask): Promise<View> {
   const known = body.customers.stuck > 0;
   const parts = known
     ? html`<div class="two">${bill(body, ask)}<div class="stack">${answered(incident, ask)}${speed(body)}${nearby(body)}</div></div>${lanes(body, ask)}${everybody(body, ask)}`
-    : panel({ id: 'bill', title: 'What it cost', body: nothingHere(NOBODY[incident.kind === 'stuck' ? 'stuck' : 'other']) });
+    : panel({
+        id: 'bill',
+        title: 'What the incident cost',
+        body: nothingHere(NOBODY[incident.kind === 'stuck' ? 'stuck' : 'other']),
+      });
   return {
     title: `${body.where}: aftermath`,
     place: 'incidents',
@@ -91,7 +95,7 @@ function bill(body: AftermathBody, ask: Ask): Html {
   const total = loss !== null && lossRow(loss);
   return panel({
     id: 'bill',
-    title: 'What it cost',
+    title: 'What the incident cost',
     ...(unpriced > 0 && { note: `${counted(unpriced, 'customer')} without a known amount` }),
     body: html`<table class="bill cards"><thead><tr><th scope="col">What</th><th scope="col" class="num">Customers</th><th scope="col" class="num">Money</th><th scope="col">Of those who waited</th></tr></thead><tbody>${rows.map(rowOf)}${total}</tbody></table>`,
     foot: html`<details class="quiet"><summary>How it is reckoned</summary><p class="body">${tied(reckoning)} Customers who saw the broken page and left before they were registered are not known here.</p></details>`,

@@ -69,7 +69,7 @@ function unlimitedText(flow: FlowBody): string {
   const places = flowPicture(flow).nodes.filter(({ column, state }) => column === 2 && state.limits.length === 0);
   if (places.length === 0) return '';
   const words = places.map(({ words }) => words.replace(/^waiting /, '')).join(', ');
-  return ` No limit is set for customers waiting ${words}: nobody counts as stuck there, however long it takes.`;
+  return ` No limit is set for customers waiting ${words}: the daemon counts none of them as stuck, however long they wait.`;
 }
 
 const rate = (value: number): string => number(value < 10 ? Math.round(value * 10) / 10 : Math.round(value));
