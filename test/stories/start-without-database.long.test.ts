@@ -48,6 +48,9 @@ test('a start waits for a server that is not there and then begins, says each re
   const url = /"url":"(http[^"]+)"/.exec(daemon.output())![1]!;
   const probe = async (path: string) => (await fetch(url + path)).status;
   expect([await probe('/healthz'), await probe('/readyz')]).toEqual([200, 503]);
+  // A load balancer that has no server behind it.
+  await wire.spoil({ kind: 'closed' });
+  await daemon.says('the server closed the connection');
   refusal = ['57P03', 'the database system is starting up'];
   await wire.spoil(null);
   await daemon.says('the database system is starting up');
@@ -57,6 +60,7 @@ test('a start waits for a server that is not there and then begins, says each re
   await daemon.says('"event":"started"');
   expect(linesOf(daemon, 'database.not_reached').map((line) => JSON.parse(line))).toEqual([
     expect.objectContaining({ level: 'warn', detail: expect.stringContaining('connection refused'), advice: expect.any(String) }),
+    expect.objectContaining({ detail: expect.stringContaining('the server closed the connection') }),
     expect.objectContaining({ detail: expect.stringContaining('it does not take connections yet') }),
     expect.objectContaining({ detail: expect.stringContaining('it has no free connections') }),
   ]);
@@ -66,13 +70,14 @@ test('a start waits for a server that is not there and then begins, says each re
 
 test.each([
   ['refuses', { kind: 'refused' }],
+  ['closes', { kind: 'closed' }],
   ['says nothing', { kind: 'black hole' }],
 ] as const)(
   'SIGTERM ends a start at once whose server %s',
   async (_, fault) => {
     await wire.spoil(fault);
     const daemon = run('start', wire.url);
-    await daemon.says(fault.kind === 'refused' ? '"event":"database.not_reached"' : 'waiting for the database');
+    await daemon.says(fault.kind === 'black hole' ? 'waiting for the database' : '"event":"database.not_reached"');
     const began = performance.now();
     expect(await daemon.end('SIGTERM')).toBe(0);
     expect(performance.now() - began).toBeLessThan(4_000);

@@ -45,7 +45,7 @@ const BEGIN: Readonly<Record<FaultKind, Begin>> = {
   },
   'database path refused': async (world, fault) => {
     const { database } = struck(world, fault);
-    await database.spoil({ kind: 'refused' });
+    await database.spoil({ kind: fault.draw < 0.5 ? 'closed' : 'refused' });
     return () => database.spoil(null);
   },
   'database path slow': async (world, fault) => {

@@ -12,6 +12,8 @@ export type Fault =
   | { readonly kind: 'held' }
   /** No process listens. Connections that are open are broken. */
   | { readonly kind: 'refused' }
+  /** Takes connections, and ends each at its first bytes without a word: a load balancer with no server behind it. Those that are open end. */
+  | { readonly kind: 'closed' }
   /** The request arrives; the connection is reset in place of the answer's first byte. */
   | { readonly kind: 'reset before the answer' }
   /** The connection is reset after so many bytes of an answer. */
@@ -78,6 +80,7 @@ export async function startWire(target: string, tap?: () => Tap): Promise<Wire> 
       });
     }
     near.on('data', (chunk: Buffer) => {
+      if (fault?.kind === 'closed') return near.end();
       const passed = seen ? seen.up(chunk, line) : chunk;
       if (fault?.kind !== 'black hole' && passed.length > 0) later(() => beyond.write(passed));
     });
@@ -108,6 +111,9 @@ export async function startWire(target: string, tap?: () => Tap): Promise<Wire> 
   const reset = (): void => {
     for (const socket of open) socket.resetAndDestroy();
   };
+  const end = (): void => {
+    for (const socket of open) socket.destroySoon();
+  };
   const listen = async (on: number): Promise<void> => {
     server.listen(on, '127.0.0.1');
     await once(server, 'listening');
@@ -129,13 +135,12 @@ export async function startWire(target: string, tap?: () => Tap): Promise<Wire> 
       const kept = held;
       held = [];
       for (const act of kept) later(act);
+      if (next?.kind === 'closed') end();
       if (next?.kind === 'refused') refuse();
       else if (!server.listening) await listen(nearPort);
     },
     reset,
-    end: () => {
-      for (const socket of open) socket.destroySoon();
-    },
+    end,
     cut: refuse,
     stop: async () => {
       if (server.listening) {

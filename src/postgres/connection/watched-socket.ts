@@ -215,8 +215,9 @@ function watch(socket: Socket, answerWithin: Milliseconds, onSilence: () => void
  * Between the failure of a socket and its end the driver may begin a query on the socket, and would never reject that query:
  * after a failure the driver rejects no query when the socket ends. So the failure is emitted once more, just before the end.
  * The end waits until the bytes of that query are thrown away: the driver would keep them, and write nothing on its next
- * connection. Failures after that are dropped. An end without a failure gets one, once the session has begun: in a transaction
- * the driver writes `rollback` when its statement fails, and would end the process if the socket had ended before that.
+ * connection. Failures after that are dropped. An end without a failure gets one: in a transaction the driver writes `rollback` when
+ * its statement fails, and would end the process if the socket had ended before that; and where a server closes before the session
+ * has begun (a load balancer without a server behind it), the driver rejects nothing and dials again without a rest, for ever.
  *
  * A server that refuses a session (it starts up, it has no connection left) answers so and closes. Where the last connection ended
  * during a query, the driver takes that for an answer to the query of then, rejects nothing, and dials again without a rest for as
@@ -242,7 +243,7 @@ function refuseLatecomers(socket: Socket): void {
       failRefused(socket, values[0] as Buffer);
     }
     if (event !== 'close') return emit(event, ...values);
-    if (failure === null && hasBegun) {
+    if (failure === null) {
       failure = Object.assign(new Error('the server closed the connection'), { code: 'CONNECTION_CLOSED' });
       if (socket.listenerCount('error') > 0) emit('error', failure);
     }

@@ -109,7 +109,8 @@ describe('an attacker on the line who asks for the password in clear text', () =
   }
   const lay = async (options: Parameters<typeof attacker>[0]): Promise<Wire> => {
     const target = new URL(database.url);
-    target.username = 'purchase_watch';
+    // A user whom the server knows: it closes the line to others, often before the attacker has sent the last byte.
+    target.username ||= 'purchase_watch';
     target.password = PASSWORD;
     const wire = await startWire(target.href, attacker(options));
     cleanUp.push(() => wire.stop());
@@ -122,7 +123,7 @@ describe('an attacker on the line who asks for the password in clear text', () =
       const wire = await lay({ after: 'greeting', inPieces });
       expect(await failureOf(urlOf(wire, sslmode))).toMatch(/asks for the password in clear text/);
     }
-    expect(Buffer.concat(sent).toString('latin1')).toContain('purchase_watch');
+    expect(Buffer.concat(sent).toString('latin1')).toContain(new URL(database.url).username || 'purchase_watch');
     expect(Buffer.concat(sent).toString('latin1')).not.toContain(PASSWORD);
   });
 
