@@ -36,24 +36,27 @@ test('a statement fails at once when the server refuses a session after it ended
   await expect.poll(() => sql`select 1 as one`.catch(() => [])).toEqual([{ one: 1 }]);
 });
 
-test.each(['disable', 'prefer'])('a statement fails at once where what answers closes without a word (sslmode=%s)', async (sslmode) => {
-  let dials = 0;
-  // As a load balancer does that has no server behind it.
-  const server = createServer((socket) => {
-    dials += 1;
-    socket.on('error', () => {});
-    socket.once('data', () => socket.end());
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const sql = connect(`postgres://u:p@127.0.0.1:${port}/d?sslmode=${sslmode}`, { max: 1 });
-  onTestFinished(async () => {
-    await sql.end({ timeout: 0 });
-    server.close();
-  });
-  for (let statement = 1; statement <= 3; statement++) {
-    expect(await sql`select 1`.catch((error: { code?: string }) => error.code)).toBe('CONNECTION_CLOSED');
-    expect(dials).toBeLessThanOrEqual(statement);
-  }
-});
+test.each(['disable', 'prefer'])(
+  'a statement fails at once where what answers closes without a word (sslmode=%s)',
+  async (sslmode) => {
+    let dials = 0;
+    // As a load balancer does that has no server behind it.
+    const server = createServer((socket) => {
+      dials += 1;
+      socket.on('error', () => {});
+      socket.once('data', () => socket.end());
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const sql = connect(`postgres://u:p@127.0.0.1:${port}/d?sslmode=${sslmode}`, { max: 1 });
+    onTestFinished(async () => {
+      await sql.end({ timeout: 0 });
+      server.close();
+    });
+    for (let statement = 1; statement <= 3; statement++) {
+      expect(await sql`select 1`.catch((error: { code?: string }) => error.code)).toBe('CONNECTION_CLOSED');
+      expect(dials).toBeLessThanOrEqual(statement);
+    }
+  },
+);
