@@ -35,7 +35,6 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'channels/alertmanager/alertmanager': ['daemon/notifier/present-alerts'],
   'postgres/purchases/erase': ['daemon/shards/erasures'],
   'postgres/upkeep/retention': ['daemon/upkeep/sweep'],
-  'stories/failing-subscriber.long': ['daemon/notifier/subscribers/open-channels'],
   'stories/lost-with-the-judge.long': ['daemon/notifier/sending/direct-post'],
   'stories/locked-rows.long': ['daemon/notifier/locked-results'],
   'stories/notifications': ['daemon/shards/listening'],

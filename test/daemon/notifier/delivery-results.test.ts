@@ -113,7 +113,18 @@ test('where not every line is wanted, failures are logged and successes are not'
 const BROKEN = new Error('the connection broke');
 
 /** Results of first attempts that delivered are written to a database that refuses some, or whose rows another session has locked. */
-function writing({ refused = [], locked = [], errors = [] }: { refused?: number[]; locked?: number[]; errors?: unknown[] } = {}) {
+function writing({
+  refused = [],
+  locked = [],
+  lost = [],
+  errors = [],
+}: {
+  refused?: number[];
+  locked?: number[];
+  /** Another replica holds their shards by now. */
+  lost?: number[];
+  errors?: unknown[];
+} = {}) {
   const { log, logged } = aLog();
   const rests: number[] = [];
   const failing = new Set<string>();
@@ -124,14 +135,17 @@ function writing({ refused = [], locked = [], errors = [] }: { refused?: number[
     if (errors.length > 0) throw errors.shift();
     if (ids.some((id) => refused.includes(id))) throw Object.assign(new Error('refused'), { code: '23514' });
     if (ids.some((id) => locked.includes(id))) throw Object.assign(new Error('locked'), { code: '55P03' });
-    return [...ids];
+    return ids.filter((id) => !lost.includes(id));
   };
   const sql = async (strings: readonly string[], ...values: unknown[]) => {
     const text = strings.join('');
     if (text.includes('unlocked as')) return locked.map((id) => ({ id }));
     if (!text.includes('string_agg')) return [];
     const [batch] = values.filter((value): value is number[] => Array.isArray(value));
-    return [{ ids: write(batch!).join() }];
+    return [{ ids: write(batch!).join() || null }];
+  };
+  const sleep = async (rest: number): Promise<void> => {
+    if (rests.push(rest) > 20) throw new Error('it is tried without end');
   };
   const context = {
     sql: Object.assign(
@@ -142,7 +156,7 @@ function writing({ refused = [], locked = [], errors = [] }: { refused?: number[
           : sql(strings, ...values),
       { unsafe: (text: string) => text },
     ),
-    ...{ log, clock: { sleep: async (rest: number) => void rests.push(rest) }, ownership: { replica: 'me' } },
+    ...{ log, clock: { sleep }, ownership: { replica: 'me' } },
     subscriberPauses: { save: async () => undefined },
     writes: {
       failed: (kind: string, error: Error) => {
@@ -209,6 +223,14 @@ test('several locked rows are a trouble as long as no result is written', async 
   await settle(1, 2);
   locked.length = 0;
   await settle(1);
+  expect([...failing]).toEqual([]);
+});
+
+test('a statement that had nothing to write, because another replica holds the shards by now, ends the trouble', async () => {
+  const { settle, failing } = writing({ locked: [1, 2], lost: [3] });
+  await settle(1, 2);
+  expect([...failing]).toEqual(['results']);
+  expect(await settle(3)).toEqual({ written: [], unwritable: [], locked: [] });
   expect([...failing]).toEqual([]);
 });
 

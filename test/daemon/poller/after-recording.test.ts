@@ -132,6 +132,7 @@ test('what could not be recorded, or may have been, leaves memory, and its row d
   const { after, polls, window, reread } = recording();
   after.onFailed(polls, new Error('the connection broke'), false);
   expect([window.nextDue(), reread.toSorted()]).toEqual([null, POLLED]);
+  expect(POLLED.filter(window.knows)).toEqual([]);
 });
 
 test('a purchase whose next place in the queue was passed while it was recorded is read by its id, and no other', () => {

@@ -81,8 +81,11 @@ const taken = (at: number) => database.sql`
 
 test('the first failures are kept in memory only, and a pause is written once', async () => {
   const { save, subscriber } = writing();
-  await save({ ...PAUSED, failures: 3, pausedUntil: null });
-  expect([await stored(), subscriber.health.saved]).toEqual([[], null]);
+  await taken(NOW + 1);
+  const first = { ...PAUSED, failures: 3, pausedUntil: null };
+  await save(first);
+  expect([await stored(), subscriber.health.saved, subscriber.health.current]).toEqual([[], null, first]);
+  await database.sql`delete from purchase_watch_internal.deliveries`;
   await save(PAUSED);
   expect([await stored(), subscriber.health.saved]).toEqual([[`4 ${MINUTE} digest 0 `], PAUSED]);
   await database.sql`delete from purchase_watch_internal.subscriber_health`;
@@ -106,7 +109,9 @@ test('a pause ends before it begins where another replica got through meanwhile:
   await taken(NOW + 1);
   await save(PAUSED);
   expect([await stored(), subscriber.health.current, subscriber.reading.mayHoldMore]).toEqual([[], null, true]);
-  expect(logged).toMatchObject([{ event: 'subscriber.resumed', subscriber: 'shop', failures: 4, detail: expect.any(String) }]);
+  expect(logged).toMatchObject([
+    { event: 'subscriber.resumed', subscriber: 'shop', failures: 4, detail: expect.stringContaining('got through') },
+  ]);
 });
 
 test.each([
@@ -166,6 +171,25 @@ test('once this replica reaches a subscriber again, deliveries that waited for t
   await waiting(2, 2);
   await save(null);
   expect((await due()).at(-1), 'once').toBe(MINUTE);
+});
+
+test('a failure that follows at once keeps what is known of the failures before it', async () => {
+  const { save, ours, subscriber } = writing();
+  ours(4);
+  await save(null);
+  endOwnFailures(subscriber.health);
+  ours(1);
+  await save(null);
+  expect([await stored(), subscriber.health.own.saved?.failures]).toEqual([['0   4 me'], 4]);
+});
+
+test('of a subscriber that is well nothing is asked', async () => {
+  const { save } = writing();
+  const asked: string[] = [];
+  database.sql.options.debug = (_: number, statement: string) => asked.push(statement);
+  await save(null);
+  database.sql.options.debug = () => undefined;
+  expect(asked).toEqual([]);
 });
 
 test('a replica that never failed to reach the subscriber writes nothing of that, and brings nothing forward', async () => {
