@@ -39,7 +39,6 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'stories/locked-rows.long': ['daemon/notifier/locked-results'],
   'stories/notifications': ['daemon/shards/listening'],
   'stories/one-sided.long': ['daemon/notifier/receiver-outside', 'daemon/poller/sites/site-outside'],
-  'stories/replica-trouble.long': ['daemon/upkeep/replica-troubles'],
   'stories/stored-secrets.long': ['daemon/upkeep/resealing'],
   'stories/stuck': ['daemon/judge/incident-messages', 'daemon/judge/people'],
   'stories/stuck-checkouts': ['daemon/judge/stuck-checkouts'],
