@@ -28,6 +28,10 @@ function replica({ rank = 0 } = {}) {
   const hangs = { next: false };
   /** Reasons as they were written, and `post` for each recorded post. */
   const written: string[] = [];
+  /** Who wrote rows, in which process. */
+  const writers = new Set<string>();
+  /** For how long a tick waited at most for its rows. */
+  const rests: number[] = [];
   const posts: { at: number; data: Record<string, unknown> }[] = [];
   const statement = async (strings: readonly string[], values: readonly unknown[]): Promise<unknown[]> => {
     if (hangs.next) {
@@ -37,7 +41,9 @@ function replica({ rank = 0 } = {}) {
       });
     }
     if (!state.isKept) throw new Error('the database keeps nothing');
-    written.push(strings.join('').includes('raised as') ? 'post' : String(values[1]));
+    const isPost = strings.join('').includes('raised as');
+    written.push(isPost ? 'post' : String(values[1]));
+    if (!isPost) writers.add(`${values[0]} ${values[2]}`);
     return [];
   };
   const sql = (strings: readonly string[], ...values: unknown[]) =>
@@ -47,7 +53,10 @@ function replica({ rank = 0 } = {}) {
     clock: {
       now: () => NOW + state.moment,
       monotonic: () => state.moment,
-      sleep: () => new Promise((resolve) => setImmediate(resolve)),
+      sleep: (rest: number) => {
+        rests.push(rest);
+        return new Promise((resolve) => setImmediate(resolve));
+      },
     },
     sources: [() => state.seen[0]!, () => state.seen[1]!],
     post: async (data) => {
@@ -63,20 +72,21 @@ function replica({ rank = 0 } = {}) {
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
-  return { troubles, state, hangs, written, posts, live, logged, events: () => logged.map(({ event }) => event) };
+  return { troubles, state, hangs, written, writers, rests, posts, live, logged, events: () => logged.map(({ event }) => event) };
 }
 
 test('a replica that is well writes nothing and alerts nobody', async () => {
-  const { live, written, posts, events, troubles } = replica();
+  const { live, written, rests, posts, events, troubles } = replica();
   await live(MINUTE);
-  expect([written, posts, events(), troubles.isPosted()]).toEqual([[], [], [], false]);
+  expect([written, rests, posts, events(), troubles.isPosted()]).toEqual([[], [], [], [], false]);
 });
 
 test('troubles are rows while they last, from all parts that see them, and are logged when they change', async () => {
-  const { live, state, written, posts, logged } = replica();
+  const { live, state, written, writers, rests, posts, logged } = replica();
   state.seen = [[NOT_RECORDING], [SETTINGS]];
   await live(10 * SECOND);
   expect(written).toEqual(['not_recording,settings_differ', 'not_recording,settings_differ']);
+  expect([[...writers], rests]).toEqual([[`me ${hostname()} (process ${process.pid})`], [2_500, 2_500]]);
   expect(logged).toMatchObject([
     {
       ...{ level: 'error', event: 'replica.troubled', reasons: 'not_recording,settings_differ' },
@@ -149,6 +159,7 @@ test('while the database keeps no alert, a replica posts to people itself, once,
       detail: expect.stringContaining('Disk full'),
     }),
   );
+  expect(logged).toContainEqual(expect.objectContaining({ level: 'debug', event: 'replica.post_not_recorded' }));
   state.isKept = true;
   await live(5 * SECOND);
   expect([written.filter((each) => each === 'post'), troubles.isPosted()]).toEqual([['post'], false]);

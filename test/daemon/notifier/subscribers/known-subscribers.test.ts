@@ -4,7 +4,7 @@ import { newSigningSecret, sealKeys, sealUrl } from '../../../../src/channels/ou
 import { configuredSubscribers } from '../../../../src/channels/recipients.ts';
 import { allowedDigest } from '../../../../src/channels/webhook/open.ts';
 import { loadSettings } from '../../../../src/config/load-settings.ts';
-import { noteSaved } from '../../../../src/daemon/notifier/subscribers/health-in-memory.ts';
+import { noteOwnSaved, noteSaved } from '../../../../src/daemon/notifier/subscribers/health-in-memory.ts';
 import { createKnownSubscribers } from '../../../../src/daemon/notifier/subscribers/known-subscribers.ts';
 import { SCHEDULE_WITH_PEOPLE } from '../../../../src/domain/deliveries/delivery-plan.ts';
 import { WITH_PEOPLE, WITH_SYSTEMS } from '../../../../src/domain/deliveries/subscriber-health.ts';
@@ -212,19 +212,29 @@ test('a subscriber whose channel cannot be opened any more leaves memory', async
   await change(`url = 'x', address_hash = 'y'`, 3);
   expect((await known.refresh()).map(({ subscriber }) => subscriber.recipient.name)).toEqual(['shop', 'people']);
   expect([known.count(), logged.map(({ event }) => event)]).toEqual([2, ['subscriber.unreachable']]);
+  // It does not share the memory, whether it is on or off.
+  await change(`status = 'off'`, 3);
+  await known.refresh();
+  expect(known.count()).toBe(2);
   await known.close();
 });
 
 test('a new address begins without failures, and what waits in memory goes there', async () => {
   const { known, books, move } = await world();
   const { channel } = books.recipient;
+  let isClosed = false;
+  Object.assign(channel, {
+    close: async () => {
+      isClosed = true;
+    },
+  });
   books.queue.add(aDelivery(1));
   noteSaved(books.health, PAUSED);
   await pause(3);
   await move('https://books.example/others');
   const [, , found] = await known.refresh();
   expect([found!.subscriber, books.queue.size, books.health.saved, await paused()]).toEqual([books, 1, null, []]);
-  expect(books.recipient.channel).not.toBe(channel);
+  expect([books.recipient.channel === channel, isClosed]).toEqual([false, true]);
   const moved = books.recipient.channel;
   await known.refresh();
   expect(books.recipient.channel, 'it is not opened again').toBe(moved);
@@ -237,6 +247,17 @@ test('failures at a new address that another replica wrote stay', async () => {
   await move('https://books.example/others');
   await known.refresh();
   expect(await paused()).toEqual([3]);
+  await known.close();
+});
+
+test('that this replica did not reach the former address says nothing of the new one', async () => {
+  const { known, books, move } = await world();
+  noteOwnSaved(books.health, { failures: 4, since: NOW, error: 'No route.' });
+  await database.sql`
+    insert into purchase_watch_internal.subscriber_health (subscriber, our_failures, our_failing_since, our_replica) values (3, 4, now(), 'me')`;
+  await move('https://books.example/others');
+  await known.refresh();
+  expect([await paused(), books.health.own.saved]).toEqual([[], null]);
   await known.close();
 });
 

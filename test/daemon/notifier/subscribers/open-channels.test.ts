@@ -33,9 +33,9 @@ const OPENED = { channel: channelThat(async () => {}), concurrency: 4, spacing: 
 const named = (name: string, open: ConfiguredSubscriber['open'] = () => OPENED, addressHash = 'x'): ConfiguredSubscriber =>
   ({ definition: { name, addressHash }, open }) as unknown as ConfiguredSubscriber;
 
-function channels({ configured = [] as ConfiguredSubscriber[], secrets = null as typeof SECRETS | null } = {}) {
+function channels({ configured = [] as ConfiguredSubscriber[], secrets = null as typeof SECRETS | null, env = {} } = {}) {
   const { log, logged } = aLog();
-  const settings = loadSettings({ DATABASE_URL: database.url });
+  const settings = loadSettings({ DATABASE_URL: database.url, ...env });
   const clock = { now: () => NOW, monotonic: () => 0, sleep: async () => {} };
   return { logged, ...createOpenChannels({ sql: database.sql, clock, log, replica: 'me', settings, secrets, configured }) };
 }
@@ -82,6 +82,13 @@ test('a subscriber of the settings is opened as they say', () => {
 test('a subscriber of the API is opened where its address can be read, and with its address known', () => {
   const opened = channels({ secrets: SECRETS }).open(made({ addressHash: 'y' }), '1');
   expect(opened).toMatchObject({ addressHash: 'y', place: ADDRESS, channel: { send: expect.any(Function) } });
+});
+
+test('a subscriber of the API reaches no address that is allowed to those of the settings alone', async () => {
+  const { open } = channels({ secrets: SECRETS, env: { WEBHOOK_ALLOW_ADDRESSES: '127.0.0.1' } });
+  const { channel } = open(made({ url: sealUrl(SECRETS, 'shop', 'http://127.0.0.1:9/hooks') }), '1')!;
+  const sent = await channel.send({ id: 'evt_1', type: 'none', body: '{}' }, { attempt: 1, now: NOW, mayLeave: () => false });
+  expect(sent).toMatchObject({ kind: 'failed', reason: 'address_refused' });
 });
 
 const REFUSED = new AppError('configuration', 'its port is refused');

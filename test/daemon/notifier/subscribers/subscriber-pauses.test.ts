@@ -41,10 +41,12 @@ test('one, two and three failures hold it for a moment, and the fourth pauses it
 });
 
 test('a success ends the failures, and one more may be in flight', () => {
-  const { subscriber, ended } = pausing();
+  const { subscriber, ended, events } = pausing();
+  expect(ended(DELIVERED)).toEqual({ hold: 0, switchOff: null });
   ended(FAILED, 2);
   expect(subscriber.health.allowance).toBe(1);
   expect(ended(DELIVERED)).toEqual({ hold: 0, switchOff: null });
+  expect(events()).toEqual([]);
   expect(subscriber.health).toMatchObject({ current: null, allowance: 2 });
 });
 
@@ -90,6 +92,12 @@ test('a receiver that asks for a rest gets it, is held for no other time, and no
   expect(ended({ ...FAILED, retryAfter: 120_000 })).toEqual({ hold: 0, switchOff: null });
   expect(subscriber.health.current).toMatchObject({ failures: 2, pausedUntil: expect.any(Number) });
   expect(logged).toMatchObject([{ event: 'subscriber.paused', failures: 2, advice: expect.stringMatching(/^nothing: /) }]);
+});
+
+test('the try after a pause that began with the first failure is one delivery', () => {
+  const { subscriber, ended } = pausing();
+  ended({ ...FAILED, retryAfter: 120_000 });
+  expect(subscriber.health).toMatchObject({ allowance: 1, current: { failures: 1 } });
 });
 
 test('a limit of messages adds no failure to another', () => {
