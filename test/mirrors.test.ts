@@ -36,7 +36,6 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'postgres/purchases/erase': ['daemon/shards/erasures'],
   'postgres/upkeep/retention': ['daemon/upkeep/sweep'],
   'stories/lost-with-the-judge.long': ['daemon/notifier/sending/direct-post'],
-  'stories/locked-rows.long': ['daemon/notifier/locked-results'],
   'stories/notifications': ['daemon/shards/listening'],
   'stories/one-sided.long': ['daemon/notifier/receiver-outside', 'daemon/poller/sites/site-outside'],
   'stories/stored-secrets.long': ['daemon/upkeep/resealing'],
