@@ -84,6 +84,12 @@ test('rows that were known to be locked are asked about first, and they alone', 
   expect([asked, tried]).toEqual([[[2, 3]], [[1, 3]]]);
 });
 
+test('results whose rows are free again are written by one statement', async () => {
+  const { write, tried } = database();
+  const { written, left } = await write(resultOf(1, { lockedSince: 50 }), resultOf(2, { of: BOOKS }));
+  expect([written, left, tried]).toEqual([[1, 2], [], [[1, 2]]]);
+});
+
 test('a row that is locked between the question and the statement is asked about again, twice at most', async () => {
   const locked = [1];
   const again = database({ locked, failures: [TIMEOUT, TIMEOUT] });
