@@ -40,7 +40,6 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'stories/one-sided.long': ['daemon/notifier/receiver-outside', 'daemon/poller/sites/site-outside'],
   'stories/stored-secrets.long': ['daemon/upkeep/resealing'],
   'stories/stuck': ['daemon/judge/incident-messages', 'daemon/judge/people'],
-  'stories/stuck-checkouts': ['daemon/judge/stuck-checkouts'],
   'stories/waiting-requests': ['daemon/notifier/sending/under-way'],
 };
 
