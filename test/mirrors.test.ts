@@ -37,7 +37,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'postgres/upkeep/retention': ['daemon/upkeep/sweep'],
   'stories/lost-with-the-judge.long': ['daemon/notifier/sending/direct-post'],
   'stories/notifications': ['daemon/shards/listening'],
-  'stories/one-sided.long': ['daemon/notifier/receiver-outside', 'daemon/poller/sites/site-outside'],
+  'stories/one-sided.long': ['daemon/poller/sites/site-outside'],
   'stories/stored-secrets.long': ['daemon/upkeep/resealing'],
   'stories/stuck': ['daemon/judge/incident-messages', 'daemon/judge/people'],
   'stories/waiting-requests': ['daemon/notifier/sending/under-way'],
