@@ -18,7 +18,6 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'api/reference/openapi': ['domain/events/documents'],
   'daemon/notifier/delivery-loader': ['daemon/notifier/loading'],
   'daemon/notifier/sending/sender': ['daemon/notifier/notifier', 'daemon/notifier/sending/attempts'],
-  'daemon/poller/recorder': ['daemon/poller/locked-rows'],
   'daemon/poller/sites/site-calls': ['daemon/poller/sites/site-reach', 'daemon/poller/sites/site-reports'],
   'daemon/poller/window/purchase-loader': ['daemon/poller/window/nudged', 'daemon/poller/window/patrol'],
   'daemon/shards/ownership': ['daemon/shards/other-replicas'],

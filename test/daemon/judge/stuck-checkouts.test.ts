@@ -39,7 +39,13 @@ beforeEach(async () => {
 const at = (moment: number | null) => database.sql`to_timestamp(${moment}::float8 / 1000)`;
 
 /** The judge's part for single checkouts. */
-function judge({ channels = [SLACK], usual = NOTHING_KNOWN }: { channels?: ChannelRule[]; usual?: CountedUsual } = {}) {
+function judge({
+  channels = [SLACK],
+  usual = NOTHING_KNOWN,
+}: {
+  channels?: ChannelRule[];
+  usual?: CountedUsual | ((site: string, state: number) => CountedUsual);
+} = {}) {
   const { log, logged } = aLog();
   const meters = createMeters();
   const refreshed: unknown[][] = [];
@@ -47,7 +53,10 @@ function judge({ channels = [SLACK], usual = NOTHING_KNOWN }: { channels?: Chann
     ...{ sql: database.sql, log, meters, channels, sessionLength: 20 * MINUTE },
     policy: { groupWait: 30 * SECOND, groupInterval: 5 * MINUTE, quietFor: 0, repeatInterval: 0 },
     limits: { limitOf: () => ({ ms: LIMIT }) },
-    usual: { refresh: async (...given: unknown[]) => void refreshed.push(given), of: () => usual },
+    usual: {
+      refresh: async (...given: unknown[]) => void refreshed.push(given),
+      of: typeof usual === 'function' ? usual : () => usual,
+    },
   } as unknown as Parameters<typeof createCheckoutAlerts>[0]);
   const look = async (now: number, replica = 'a') => {
     await renewReplica(database.sql, { id: replica, process: 'test', ttl: 60 * MINUTE });
@@ -209,6 +218,7 @@ test('no more than fifty are named, and all are counted', async () => {
   await look(NOW + 2 * MINUTE);
   const over = (await said()).at(-1)!.data;
   expect([over.overCount, over.over.length]).toEqual([51, 50]);
+  expect(over.over[0]).toMatchObject({ outcome: 'uncounted', to: null });
 });
 
 test.each([
@@ -319,4 +329,77 @@ test('a replica that lost the lease while it looked writes nothing, and says not
   await look(NOW);
   expect(await look(NOW + 30 * SECOND, 'b')).toEqual({ written: 0, lookAgainAt: null });
   expect([await said(), logged, [...meters.events()]]).toEqual([[], [], []]);
+});
+
+test('each place of a message has its own numbers, and each checkout is noted with those of its place', async () => {
+  const { look } = judge({ usual: (site, state) => ({ ...NOTHING_KNOWN, counted: (site === 'se' ? 10 : 20) + state }) });
+  await stuck('one');
+  await stuck('two', { state: 4 });
+  await stuck('three');
+  await stuck('four', { site: 'no' });
+  await look(NOW + 30 * SECOND);
+  const [{ data }] = (await said()) as [Said];
+  const reasons = data.reasons as { site: string; state: { value: number }; count: number; counted: number }[];
+  expect(reasons.map(({ site, state, count: here, counted }) => [site, state.value, here, counted])).toEqual([
+    ['se', CARD, 2, 16],
+    ['se', 4, 1, 14],
+    ['no', CARD, 1, 26],
+  ]);
+  const rows = await database.sql`select counted_stays as counted from purchase_watch_internal.stuck_alerts order by id`;
+  expect(rows.map(({ counted }) => counted)).toEqual([16, 14, 16, 26]);
+});
+
+test('only a place whose last alert was a single one says that incidents take over there', async () => {
+  await stuck('one');
+  await judge().look(NOW + 30 * SECOND);
+  await stuck('two');
+  await stuck('three', { state: 4 });
+  await stuck('four', { site: 'no' });
+  await judge({ usual: BUSY }).look(NOW + MINUTE);
+  expect((await said()).slice(1).map(({ data }) => data.stuck)).toMatchObject([[{ purchaseId: 'two' }]]);
+});
+
+test('a purchase that cannot be read minutes after the last alert of such ones waits for groupWait alone', async () => {
+  const { look } = judge();
+  await stuck('one', { unreadable: 'unknown' });
+  await look(NOW + 30 * SECOND);
+  const later = NOW + 30 * SECOND + 5 * MINUTE;
+  await stuck('two', { unreadable: 'unknown', stuckAt: later - 30 * SECOND });
+  expect(await look(later)).toMatchObject({ written: 1 });
+});
+
+/** A checkout that got on, through the state in which others are stuck now. */
+async function completed(purchaseId: string, { reference = purchaseId, when = NOW - 20 * MINUTE } = {}): Promise<void> {
+  await database.sql`
+    with purchase as (
+      insert into purchase_watch.purchases (purchase_id, site, reference, state, state_since, registered_at, status)
+      values (${purchaseId}, 'se', ${reference}, 2, ${at(NOW)}, ${at(when)}, 'settled') returning id)
+    insert into purchase_watch_internal.purchase_transitions (purchase, sequence, to_state, not_after)
+    select id, 1, ${CARD}, ${at(when)} from purchase`;
+}
+
+test('of an order that was paid by another purchase nobody is told, unless people were alerted before', async () => {
+  const { look } = judge();
+  await stuck('one');
+  await stuck('two');
+  await completed('again', { reference: 'ORD-two' });
+  await look(NOW + 30 * SECOND);
+  expect((await said()).map(({ data }) => data.stuck)).toMatchObject([[{ purchaseId: 'one' }]]);
+  await completed('once more', { reference: 'ORD-one' });
+  expect(await look(NOW + 5 * MINUTE)).toEqual({ written: 0, lookAgainAt: null });
+  expect([await said(), await count()]).toMatchObject([[{}], 1]);
+});
+
+test('people read when the last customer got on, and what likely is the matter by all who are stuck', async () => {
+  const { look } = judge();
+  await completed('well');
+  await stuck('one', { since: NOW - 2 * LIMIT });
+  await stuck('two', { since: NOW - LIMIT + MINUTE });
+  // The first customer has begun again.
+  await database.sql`
+    insert into purchase_watch.purchases (purchase_id, site, reference, registered_at) values ('one again', 'se', 'ORD-one', ${at(NOW)})`;
+  await look(NOW + 30 * SECOND);
+  const [{ data }] = (await said()) as [Said];
+  expect(data.reasons).toMatchObject([{ lastWellAt: iso(NOW - 20 * MINUTE) }]);
+  expect(data.causes).toMatchObject([{}]);
 });
