@@ -19,9 +19,10 @@ const MOST_IN_MEMORY = 16_384;
 /** Rows read at once for one subscriber, alone and beside others: a backlog must not delay the new events of others. */
 const MOST_AT_ONCE = 2_048;
 const MOST_BESIDE = 512;
+/** Each subscriber's part of the memory, however many there are. */
+const LEAST_OF_ONE = 32;
 /** A subscriber with a small allowance needs no more rows than this for each delivery it may have in flight. */
 const PER_FLIGHT = 64;
-const LEAST = 16;
 /** An event is due from the moment it was made, but visible only after its commit, usually within this time. The sweep finds later ones. */
 const LATE_COMMITS: Milliseconds = 2_000;
 
@@ -36,9 +37,8 @@ interface Load {
 }
 
 export function createDeliveryLoader({ sql, clock, ownership }: Pick<Deps, 'sql' | 'clock' | 'ownership'>) {
-  /** Ids that `takeNew` took during the last load: such a delivery may be settled before that load's rows arrive. */
+  /** Ids that `takeNew` took since the last load began: such a delivery may be settled before that load's rows arrive. */
   const takenMeanwhile = new Set<number>();
-  let isLoading = false;
 
   const plan = (subscribers: readonly Subscriber[], late: boolean, hasShards: boolean): Load => {
     const now = clock.now();
@@ -46,7 +46,7 @@ export function createDeliveryLoader({ sql, clock, ownership }: Pick<Deps, 'sql'
     const reads: Load['reads'] = new Map();
     for (const subscriber of subscribers) {
       const { reading, recipient } = subscriber;
-      const free = hasShards ? roomOf(subscriber, Math.max(subscribers.length, 1), now) : 0;
+      const free = hasShards ? roomOf(subscriber, subscribers.length, now) : 0;
       // A queue that gets room triggers another load, as a gained shard does.
       if (free === 0) reading.expectMore(hasShards);
       else {
@@ -63,7 +63,7 @@ export function createDeliveryLoader({ sql, clock, ownership }: Pick<Deps, 'sql'
     if (!isHeld || pausedUntil(health, clock.now()) !== null) reading.restart();
     else if (isInMemory(row, { queue, reading })) return false;
     else if (takenMeanwhile.has(row.id)) reading.restart();
-    else if (row.behind === null || isBefore(queue.get(row.behind.id), row)) {
+    else if (row.behind === null || isBefore(queue.get(row.behind.id), row.behind, row.lane)) {
       queue.add(row);
       return true;
     } else {
@@ -84,7 +84,7 @@ export function createDeliveryLoader({ sql, clock, ownership }: Pick<Deps, 'sql'
     // Older ones that wait outside of memory come first.
     if (delivery.id <= reading.highestRead || !reading.isCaughtUp || roomOf(subscriber, parties, now) === 0) return false;
     if (take(delivery, subscriber, true, now) !== true) return false;
-    if (isLoading) takenMeanwhile.add(delivery.id);
+    takenMeanwhile.add(delivery.id);
     return true;
   };
 
@@ -111,24 +111,19 @@ export function createDeliveryLoader({ sql, clock, ownership }: Pick<Deps, 'sql'
       const { now, wanted, reads } = plan(subscribers, late, shards.length > 0);
       const except = [...reads.values()].flatMap(({ subscriber: { queue } }) => [...queue.ids()]);
       takenMeanwhile.clear();
-      isLoading = true;
-      try {
-        const { rows, more } = await loadDueDeliveries(sql, { wanted, except }, { shards, now });
-        const taken = rows.map((row) => {
-          const { subscriber } = reads.get(row.subscriber)!;
-          subscriber.reading.found(row.id);
-          return take(row, subscriber, ownership.epochOf(row.shard) === epochs.get(row.shard), now);
-        });
-        for (const [id, { end }] of reads) {
-          const until = more.get(id);
-          // A row that is committed now may have been due a moment ago, and Postgres keeps microseconds.
-          end(Math.max(Math.floor(Math.min(until ?? now, now - LATE_COMMITS)) - 1, 0), until !== undefined);
-        }
-        const blocked = taken.filter((each) => typeof each !== 'boolean');
-        return { blocked, added: taken.filter((each) => each === true).length };
-      } finally {
-        isLoading = false;
+      const { rows, more } = await loadDueDeliveries(sql, { wanted, except }, { shards, now });
+      const taken = rows.map((row) => {
+        const { subscriber } = reads.get(row.subscriber)!;
+        subscriber.reading.found(row.id);
+        return take(row, subscriber, ownership.epochOf(row.shard) === epochs.get(row.shard), now);
+      });
+      for (const [id, { end }] of reads) {
+        const until = more.get(id);
+        // A row that is committed now may have been due a moment ago, and Postgres keeps microseconds.
+        end(Math.max(Math.floor(Math.min(until ?? now, now - LATE_COMMITS)) - 1, 0), until !== undefined);
       }
+      const blocked = taken.filter((each) => typeof each !== 'boolean');
+      return { blocked, added: taken.filter((each) => each === true).length };
     },
   };
 }
@@ -146,17 +141,17 @@ function isInMemory({ id, event }: DueDelivery, { queue, reading }: Pick<Subscri
   return false;
 }
 
-/** Whether a delivery in memory is the one that a row must wait for. */
-const isBefore = (known: DueDelivery | undefined, { lane, behind }: DueDelivery): boolean =>
-  known?.lane === lane && known.position === behind?.position;
+/** Whether a delivery in memory is the one that a row of a lane must wait for. */
+const isBefore = (known: DueDelivery | undefined, { position }: { readonly position: number }, lane: number): boolean =>
+  known?.lane === lane && known.position === position;
 
 /** How many more deliveries the subscriber's queue takes; 0: none that are worth a query. `parties`: how many share the memory. */
 function roomOf({ queue, health }: Subscriber, parties: number, now: Instant): number {
-  const most = Math.min(MOST_OF_ONE, Math.max(Math.floor(MOST_IN_MEMORY / parties), 2 * LEAST));
+  const most = Math.min(MOST_OF_ONE, Math.max(Math.floor(MOST_IN_MEMORY / parties), LEAST_OF_ONE));
   // Only from half of the room on: less is not worth a query.
   if (pausedUntil(health, now) !== null || queue.size >= most / 2) return 0;
   const atOnce = parties > 1 ? MOST_BESIDE : MOST_AT_ONCE;
-  return Math.min(most - queue.size, Math.max(PER_FLIGHT * health.allowance, LEAST), atOnce);
+  return Math.min(most - queue.size, PER_FLIGHT * health.allowance, atOnce);
 }
 
 /** The reads for a subscriber with so much room. */

@@ -129,13 +129,10 @@ export async function settleSurely(results: readonly AttemptResult[], context: R
 
 /** Writes a batch in halves when the database refuses it, so that one refused result does not keep the others from being written. */
 async function settleApart(results: readonly AttemptResult[], context: ResultsContext, error: unknown): Promise<Settled> {
-  const [result] = results;
-  if (results.length <= 1) {
-    if (result !== undefined)
-      context.log.error(
-        { error, subscriber: result.subscriber.recipient.name, eventId: result.delivery.event.id, advice: UNWRITABLE_ADVICE },
-        'delivery.unsettleable',
-      );
+  if (results.length === 1) {
+    const { subscriber, delivery } = results[0]!;
+    const about = { subscriber: subscriber.recipient.name, eventId: delivery.event.id };
+    context.log.error({ error, ...about, advice: UNWRITABLE_ADVICE }, 'delivery.unsettleable');
     return { written: new Set(), unwritable: idsOf(results), locked: [] };
   }
   const middle = results.length >> 1;

@@ -106,7 +106,7 @@ export function createAfterRecording(options: AfterRecordingOptions) {
   /** Drops a purchase from memory and reads its row again after a pause. */
   const readRowAgain = (entry: Entry, rest: Milliseconds): void => {
     const { id, shard, site } = entry.purchase;
-    windows.get(site)?.settle(entry, null);
+    windows.get(site)!.settle(entry, null);
     loader.readAgain(id, rest);
     ownership.end(shard, entry.epoch);
   };

@@ -82,7 +82,7 @@ export function createPolls(options: PollsOptions) {
   const conclude = (answered: Answered, invoice: InvoiceSeen | null): void => {
     const { entry, seen } = answered;
     const { site } = entry.purchase;
-    const began = traces === null ? 0 : monotonic();
+    const began = monotonic();
     const { outcome, askedAt, now } = decided(options, answered, invoice);
     traces?.decided(entry, outcome, began);
     if (outcome.kind === 'postponed') {
@@ -102,13 +102,13 @@ export function createPolls(options: PollsOptions) {
       const { seen } = answered;
       try {
         calls.answered(seen, { purchase: purchase.id, probe, asked: purchase });
-        const isInvoiceDue = entry.purchase.invoice === 'wanted' && !entry.gone && asksForInvoice(entry.purchase, seen);
+        const isInvoiceDue = !entry.gone && asksForInvoice(entry.purchase, seen);
         conclude(answered, isInvoiceDue ? await askInvoice(answered) : null);
       } catch (error) {
         // A bug that one purchase triggers must not end the polling of all others.
         const { site, purchaseId, id, shard } = purchase;
         log.error({ error, site, purchaseId }, 'poll.undecided');
-        windows.get(site)?.settle(entry, null);
+        windows.get(site)!.settle(entry, null);
         loader.readAgain(id, POISON_REST);
         ownership.end(shard, entry.epoch);
       }

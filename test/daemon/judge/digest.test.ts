@@ -1,20 +1,23 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createDigests, type Digests } from '../../../src/daemon/judge/digest.ts';
+import { boundsOf, bucketOf } from '../../../src/domain/stays/dwell.ts';
 import { saveDigests } from '../../../src/postgres/incidents/digest.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { type Lease, takeLease } from '../../../src/postgres/shards/leases.ts';
 import { forgetReplica, renewReplica } from '../../../src/postgres/shards/replicas.ts';
-import { createLogger } from '../../../src/runtime/logger.ts';
 import { createMeters } from '../../../src/runtime/meters.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { aLog } from '../notifier/parts.ts';
 
-const HOUR = 3_600_000;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 /** Eight o'clock in Stockholm; nine in Helsinki. */
 const EIGHT = Date.parse('2026-11-20T07:00:00Z');
 const STOCKHOLM = 'Europe/Stockholm';
 let database: TestDatabase;
 let announced: string[];
+let logged: ReturnType<typeof aLog>['logged'];
 beforeEach(async () => {
   database = await testDatabase();
   announced = [];
@@ -33,13 +36,15 @@ function digests({
   zones?: Record<string, string>;
   expression?: string | null;
 } = {}) {
+  const { log, logged: lines } = aLog();
+  logged = lines;
   return createDigests({
     sql: database.sql,
-    log: createLogger({ level: 'silent' }),
+    log,
     meters: { ...createMeters(), committed: (type) => void announced.push(type) },
     sites: Object.entries(zones).map(([name, timeZone]) => ({ name, timeZone })),
     expression,
-    limitOf: () => 15 * 60_000,
+    limitOf: (site, state) => (site === 'se' && state === 6 ? 15 : 20) * MINUTE,
   });
 }
 
@@ -62,7 +67,11 @@ interface Written {
   readonly recipients: number[];
   readonly data: {
     readonly since: string;
-    readonly sites: { readonly site: string; readonly incidents: { readonly incidentId: string }[] }[];
+    readonly sites: {
+      readonly site: string;
+      readonly incidents: { readonly incidentId: string }[];
+      readonly pace: { readonly state: { readonly value: number } }[];
+    }[];
     readonly quiet: string[];
     readonly subscribers: { readonly subscriber: string; readonly givenUp: number }[];
   };
@@ -116,7 +125,71 @@ test("a weekly digest has the numbers of each site's seven whole days, as trends
   ]);
 });
 
+test('of each state people read how long the slow ones needed, beside the limit and what was usual before, where enough is known of that', async () => {
+  await madeUpTo(EIGHT - DAY);
+  await incident('inc_1');
+  const stays = (state: number, day: string, minutes: number, count: number) => database.sql`
+    insert into purchase_watch_internal.dwell_days (site, state, day, bucket, shortest, longest)
+    values ('se', ${state}, ${day}::date, ${bucketOf(minutes * MINUTE)}, ${count}, ${count})`;
+  await stays(6, '2026-11-19', 14, 60);
+  await stays(6, '2026-11-18', 3, 50);
+  await stays(4, '2026-11-19', 14, 50);
+  await stays(4, '2026-11-18', 3, 49);
+  await stays(2, '2026-11-19', 14, 50);
+  // Nobody came there lately.
+  await stays(7, '2026-11-18', 14, 60);
+  await alert(digests(), EIGHT);
+  const [digest] = await written();
+  const slowOf = (minutes: number): number => Math.ceil(boundsOf(bucketOf(minutes * MINUTE)).below / 1_000) * 1_000;
+  const slow = { p95Ms: slowOf(14), usualP95Ms: null, limitMs: 20 * MINUTE, purchases: 50 };
+  expect(digest!.data.sites[0]!.pace.map(({ state: { value }, ...rest }) => ({ state: value, ...rest }))).toEqual([
+    { state: 2, ...slow },
+    { state: 4, ...slow },
+    { state: 6, ...slow, usualP95Ms: slowOf(3), limitMs: 15 * MINUTE, purchases: 60 },
+  ]);
+});
+
+test('a digest has how many are stuck now, and the log what it is about', async () => {
+  const { sql } = database;
+  await madeUpTo(EIGHT - DAY);
+  await sql`insert into purchase_watch.purchases (purchase_id, site) values ('p-1', 'se')`;
+  await sql`update purchase_watch.purchases set state = 6, state_since = to_timestamp(${EIGHT - HOUR}::float8 / 1000), stuck_since = now()`;
+  await alert(digests({ zones: { se: STOCKHOLM } }), EIGHT);
+  expect(await written()).toMatchObject([
+    { data: { sites: [{ overdue: [{ state: { value: 6 }, count: 1, since: new Date(EIGHT - HOUR).toISOString() }] }] } },
+  ]);
+  expect(logged).toMatchObject([{ event: 'digest.made', sites: ['se'], messages: 1 }]);
+});
+
+test('an event about one site names it, and one about several names none', async () => {
+  await madeUpTo(EIGHT - DAY);
+  for (const site of ['se', 'no', 'fi']) await incident(`inc_${site}`, { site });
+  const writer = digests();
+  await alert(writer, EIGHT - HOUR);
+  await alert(writer, EIGHT);
+  const sites =
+    await database.sql`select site from purchase_watch_internal.events where type = 'incident.digest' order by position`;
+  expect(sites.map(({ site }) => site)).toEqual(['fi', '']);
+});
+
 describe('when', () => {
+  test.each([
+    ['the next moment of its schedule', '0 8 * * *', EIGHT + DAY],
+    ['ever, where its schedule names no day of the next four years', '0 8 29 2 1', null],
+  ])('it asks the database nothing until %s', async (_, expression, lookAgainAt) => {
+    const writer = digests({ zones: { se: STOCKHOLM }, expression });
+    expect(await alert(writer, EIGHT)).toEqual({ written: 0, lookAgainAt });
+    const held = await lease('a');
+    const asked: string[] = [];
+    database.sql.options.debug = (_connection: number, statement: string) => asked.push(statement);
+    const moment = { now: EIGHT + DAY - 1, lease: held, recipients: async () => () => [1] };
+    expect(await writer.alert(moment)).toEqual({ written: 0, lookAgainAt });
+    expect(asked).toEqual([]);
+    writer.forget();
+    await writer.alert(moment);
+    expect(asked).toHaveLength(1);
+  });
+
   test('the first start says nothing of what was before, and the next morning tells what was since', async () => {
     await incident('inc_1', { from: EIGHT - 3 * DAY, to: EIGHT - 2 * DAY });
     const writer = digests();
@@ -327,6 +400,21 @@ describe('whom', () => {
     await alert(writer, EIGHT + DAY);
     expect((await written()).map(({ data }) => [data.quiet, data.subscribers])).toEqual([
       [['fi'], [{ subscriber: 'shop', givenUp: 4, parked: 0, off: false }]],
+    ]);
+  });
+
+  test('a subscriber in trouble is named once to each channel, in the message that most channels get', async () => {
+    await madeUpTo(EIGHT - DAY);
+    for (const site of ['se', 'fi']) await incident(`inc_${site}`, { site });
+    await database.sql`
+      insert into purchase_watch_internal.subscribers (name, kind, origin, url, keys, address_hash, status, failed_at)
+      values ('shop', 'webhook', 'api', '\\x00', '\\x00', 'c', 'off', now())`;
+    const zones = { se: STOCKHOLM, fi: STOCKHOLM };
+    await alert(digests({ zones }), EIGHT, { recipientsOf: (site) => (site === 'se' ? [1, 2] : [1]) });
+    const told = (await written()).map(({ recipients, data }) => [recipients, data.subscribers.map((each) => each.subscriber)]);
+    expect(told).toEqual([
+      [[1, 2], ['shop']],
+      [[1], []],
     ]);
   });
 });

@@ -1,15 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDeliveryLoader } from '../../../src/daemon/notifier/delivery-loader.ts';
-import { createSubscriber } from '../../../src/daemon/notifier/subscribers/subscriber.ts';
+import { setHealth } from '../../../src/daemon/notifier/subscribers/health-in-memory.ts';
+import { createSubscriber, type Subscriber } from '../../../src/daemon/notifier/subscribers/subscriber.ts';
 import { createOwnership, type OwnershipKeeper } from '../../../src/daemon/shards/ownership.ts';
 import { WITH_SYSTEMS } from '../../../src/domain/deliveries/subscriber-health.ts';
 import type { Sql } from '../../../src/postgres/connection/database.ts';
-import type { DueDelivery } from '../../../src/postgres/deliveries/deliveries.ts';
+import { type DueDelivery, REPLAYED } from '../../../src/postgres/deliveries/deliveries.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { syncSubscribers } from '../../../src/postgres/subscribers/subscribers.ts';
 import { realClock } from '../../../src/runtime/clock.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { aDelivery, aSubscriber, NOW } from './parts.ts';
 
 const NEW = 1_000;
 const LATE = 10;
@@ -259,4 +261,186 @@ test('while a backlog is read, and after a read that failed, nothing that is new
   await expect(loader.load([subscriber], false)).rejects.toThrow('the connection broke');
   expect(loader.takeNew(written({ id: NEWER }), [subscriber])).toBe(false);
   expect(subscriber.queue.get(NEWER)).toBeUndefined();
+});
+
+/** Loading from an outbox that a test makes up: the reads that were asked for, and what the next one finds. */
+function madeUp({ shards = [0], concurrency = 4 }: { shards?: number[]; concurrency?: number } = {}) {
+  const moment = { now: NOW };
+  const asked: { subscriber: number; room: number; upTo: number; dueSince: number }[] = [];
+  const found: object[] = [];
+  const during: (() => void)[] = [];
+  const numbers = (text: unknown): number[] => String(text).slice(1, -1).split(',').map(Number);
+  const outbox = (strings: readonly string[], ...values: unknown[]) => {
+    if (!strings.join('').includes('d.event as position')) return values;
+    const [subscriber, room, , upTo, dueSince] = (values[0] as unknown[]).map(numbers);
+    asked.push(
+      ...subscriber!.map((id, at) => ({ subscriber: id, room: room![at]!, upTo: upTo![at]!, dueSince: dueSince![at]! })),
+    );
+    for (const each of during.splice(0)) each();
+    return Promise.resolve(found.splice(0));
+  };
+  const loader = createDeliveryLoader({
+    sql: outbox as unknown as Sql,
+    clock: { ...realClock(), now: () => moment.now },
+    ownership: { owned: () => shards, epochOf: () => 1 } as unknown as OwnershipKeeper,
+  });
+  return {
+    ...{ loader, moment, asked },
+    /** Each with so many deliveries in memory. */
+    subscribers: (...sizes: number[]) =>
+      sizes.map((size, at) => {
+        const subscriber = aSubscriber({ id: at + 1, concurrency });
+        for (let id = 1; id <= size; id++) subscriber.queue.add(aDelivery(id));
+        return subscriber;
+      }),
+    /** What the next read finds, each without one before it unless it says otherwise. */
+    finds: (...rows: (Partial<DueDelivery> & { id: number })[]): void => {
+      for (const { behind = null, event, ...row } of rows.map(({ id, ...differs }) => aDelivery(id, differs)))
+        found.push({
+          ...{ ...row, eventId: event.id, type: event.type, body: event.body, createdAt: event.createdAt },
+          ...{
+            behindId: behind?.id ?? null,
+            behindPosition: behind?.position,
+            behindDueAt: behind?.dueAt,
+            behindRank: behind?.rank,
+          },
+        });
+    },
+    /** Happens while the next read is under way. */
+    meanwhile: (happens: () => void) => void during.push(happens),
+  };
+}
+const fresh = (id: number, differs: Partial<DueDelivery> = {}) => ({ rows: [aDelivery(id, differs)], isComplete: true });
+
+test.each([
+  ['a few for each that may be in flight', { concurrency: 4 }, [0], 256],
+  ['a bounded number for one alone', { concurrency: 64 }, [0], 2_048],
+  ['fewer beside others, which must not wait for a backlog', { concurrency: 64 }, [0, 0], 512],
+  ['what is left of its part of the memory', { concurrency: 64 }, [100, ...Array.from({ length: 63 }, () => 0)], 156],
+  ['a little, however many share the memory', { concurrency: 64 }, [0, ...Array.from({ length: 999 }, () => 0)], 32],
+])('a read asks for %s', async (_, options, sizes, room) => {
+  const { loader, asked, subscribers } = madeUp(options);
+  const all = subscribers(...sizes);
+  await loader.load(all, true);
+  const rooms = asked.filter(({ subscriber }) => subscriber === 1).map((each) => each.room);
+  // A part of it for retries and replays.
+  expect(rooms).toEqual([Math.ceil((room * 7) / 8), Math.ceil(room / 8)]);
+});
+
+test('one whose part of the memory is half full is not read: less than half is not worth a query', async () => {
+  const { loader, asked, subscribers } = madeUp();
+  const [full, roomy] = subscribers(2_048, 2_047) as [Subscriber, Subscriber];
+  full.reading.begin()(NOW, false);
+  await loader.load([full, roomy], false);
+  expect(new Set(asked.map(({ subscriber }) => subscriber))).toEqual(new Set([2]));
+  // Read once it has room again.
+  expect([full.reading.mayHoldMore, loader.wants(full, 2), loader.wants(roomy, 2)]).toEqual([true, false, false]);
+  roomy.reading.expectMore(true);
+  expect([loader.wants(roomy, 2), loader.wants(roomy, 8)]).toEqual([true, false]);
+});
+
+test('one that is paused is not read, and drops what a read has found meanwhile', async () => {
+  const { loader, asked, subscribers, finds, meanwhile, moment } = madeUp();
+  const [shop] = subscribers(0) as [Subscriber];
+  finds({ id: 7 });
+  const paused = { failures: 4, pauses: 1, failingSince: NOW, pausedUntil: NOW + 60_000, lastError: 'No.' };
+  meanwhile(() => setHealth(shop.health, paused));
+  expect(await loader.load([shop], true)).toEqual({ blocked: [], added: 0 });
+  expect([shop.queue.size, shop.reading.mayHoldMore, shop.reading.readUntil]).toEqual([0, true, 0]);
+  asked.length = 0;
+  await loader.load([shop], true);
+  expect([asked, loader.wants(shop, 1)]).toEqual([[], false]);
+  expect(loader.takeNew(fresh(8), [shop])).toBe(false);
+  moment.now += 60_000;
+  expect(loader.wants(shop, 1)).toBe(true);
+});
+
+test('without a shard nothing is read, and nothing is expected until a shard is gained', async () => {
+  const { loader, asked, subscribers } = madeUp({ shards: [] });
+  const [shop] = subscribers(0) as [Subscriber];
+  expect(await loader.load([shop], true)).toEqual({ blocked: [], added: 0 });
+  expect(asked).toEqual([]);
+  expect(shop.reading).toMatchObject({ mayHoldMore: false, isCaughtUp: false, readUntil: 0 });
+});
+
+test('new deliveries are read from where the last read ended, and those that came late now and then', async () => {
+  const { loader, asked, subscribers, moment } = madeUp();
+  const [shop] = subscribers(0) as [Subscriber];
+  await loader.load([shop], false);
+  // A commit may show a delivery that was due a moment ago.
+  expect(shop.reading).toMatchObject({ readUntil: NOW - 2_001, mayHoldMore: false });
+  asked.length = 0;
+  moment.now += 5_000;
+  await loader.load([shop], false);
+  expect(asked).toEqual([{ subscriber: 1, room: 256, upTo: 0, dueSince: NOW - 2_001 }]);
+  asked.length = 0;
+  await loader.load([shop], true);
+  expect(asked.map(({ upTo, dueSince }) => [upTo, dueSince])).toEqual([
+    [0, 0],
+    [REPLAYED, 0],
+  ]);
+  asked.length = 0;
+  shop.reading.expectMore(true);
+  await loader.load([shop], false);
+  expect(asked.map(({ upTo, room, dueSince }) => [upTo, room, dueSince])).toEqual([
+    [0, 224, NOW + 2_999],
+    [REPLAYED, 32, 0],
+  ]);
+});
+
+test('a read that found as many as it may take goes on from the last of them', async () => {
+  const { loader, subscribers, finds } = madeUp();
+  const [shop] = subscribers(0) as [Subscriber];
+  finds(...Array.from({ length: 224 }, (_, at) => ({ id: at + 1, dueAt: NOW - 10_000 + at })));
+  expect(await loader.load([shop], false)).toEqual({ blocked: [], added: 224 });
+  expect(shop.reading).toMatchObject({
+    readUntil: NOW - 10_000 + 223 - 1,
+    mayHoldMore: true,
+    isCaughtUp: false,
+    highestRead: 224,
+  });
+});
+
+test.each([
+  ['later: it is put off until then', NOW + 60_000, false],
+  ['now: it was beyond the read, or was settled just now, so the outbox is read again', NOW, true],
+])('a delivery waits for an earlier one that is not in memory and is due %s', async (_, dueAt, mayHoldMore) => {
+  const { loader, subscribers, finds } = madeUp();
+  const [shop] = subscribers(1) as [Subscriber];
+  const waiting = { lane: 40, position: 50, behind: { id: 9, position: 30, dueAt, rank: 1 } } as const;
+  finds({ id: 10, ...waiting }, { id: 1 }, { id: 12 }, { id: 11, ...waiting, position: 60, rank: REPLAYED });
+  const head = { head: 9, subscriber: 1, lane: 40, dueAt, rank: 1 };
+  // Two are put off, one was in memory before, and one is there now.
+  expect(await loader.load([shop], false)).toEqual({
+    blocked: [
+      { ...head, position: 49, isReplayed: false },
+      { ...head, position: 59, isReplayed: true },
+    ],
+    added: 1,
+  });
+  expect([shop.queue.size, shop.reading.mayHoldMore]).toEqual([2, mayHoldMore]);
+});
+
+test('a delivery that was taken as it was written, failed, and is due again is loaded again', async () => {
+  const { loader, subscribers, finds } = madeUp();
+  const [shop] = subscribers(0) as [Subscriber];
+  await loader.load([shop], true);
+  expect(loader.takeNew(fresh(7), [shop])).toBe(true);
+  shop.queue.done(aDelivery(7));
+  finds({ id: 7, attempts: 1 });
+  expect(await loader.load([shop], true)).toMatchObject({ added: 1 });
+});
+
+test('nothing is taken as it is written that a read has found before, or for which there is no room', async () => {
+  const { loader, subscribers, finds } = madeUp();
+  const [shop] = subscribers(0) as [Subscriber];
+  finds({ id: 7 });
+  await loader.load([shop], true);
+  shop.queue.done(aDelivery(7));
+  expect(loader.takeNew(fresh(7), [shop])).toBe(false);
+  expect(shop.queue.size).toBe(0);
+  const [full] = subscribers(2_048) as [Subscriber];
+  full.reading.begin()(NOW, false);
+  expect(loader.takeNew(fresh(5_000), [full])).toBe(false);
+  expect([full.queue.size, full.reading.mayHoldMore]).toEqual([2_048, true]);
 });

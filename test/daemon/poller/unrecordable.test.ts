@@ -48,4 +48,6 @@ test('an event that would be refused, too, is left out of the second try', () =>
     ['failed', [], 'watching'],
   ]);
   expect(polls[1]!.decided.outcome.purchase).toMatchObject({ sequence: 3, failures: 201 });
+  // Whom no event tells, nobody is alerted of it either.
+  expect(polls.map(({ decided: { outcome } }) => outcome.isAlarming)).toEqual([true, false]);
 });

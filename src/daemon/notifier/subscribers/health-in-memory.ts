@@ -103,7 +103,7 @@ export function noteOwnFailure(health: HealthInMemory, began: Instant, now: Inst
 
 /** An attempt came as far as the receiver, or a person resumed the subscriber. */
 export function endOwnFailures({ own }: HealthInMemory): void {
-  if (own.failures > 0) Object.assign(own, NONE);
+  Object.assign(own, NONE);
 }
 
 /** The health after an attempt that the receiver answered. */

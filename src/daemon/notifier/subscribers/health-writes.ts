@@ -42,8 +42,8 @@ export function createHealthWrites({ sql, clock, log, replica }: HealthWritesOpt
   const saveOwn = async (subscriber: Subscriber): Promise<void> => {
     const { recipient, health } = subscriber;
     const { failures, since, error, saved } = health.own;
-    if (failures >= FAILURES_TO_PAUSE && since !== null && failures !== saved?.failures) {
-      const unreached = { failures, since, error };
+    if (failures >= FAILURES_TO_PAUSE && failures !== saved?.failures) {
+      const unreached = { failures, since: since!, error };
       await saveUnreached(sql, recipient.id, { ...unreached, replica });
       noteOwnSaved(health, unreached);
     } else if (failures === 0 && saved !== null) {

@@ -65,9 +65,9 @@ export function createSubscriberPauses(options: HealthWritesOptions) {
 
   const failed = (subscriber: Subscriber, result: Failure, before: SubscriberHealth | null): AfterAttempt => {
     const { health, recipient } = subscriber;
-    const after = health.current;
+    // A failure leaves no subscriber well.
+    const after = health.current!;
     shrink(health);
-    if (after === null) return GO_ON;
     const { failures, pausedUntil: until } = after;
     if (result.kind === 'gone' || failures >= (recipient.patience.failuresToSwitchOff ?? Number.POSITIVE_INFINITY)) {
       forget(health);
@@ -126,7 +126,7 @@ export function createSubscriberPauses(options: HealthWritesOptions) {
 
 /** An attempt's end, as the rule of subscribers' health takes it. */
 function attemptOf(result: SendResult, began: Instant, at: Instant) {
-  if (result.kind === 'delivered') return { at, began, error: null, cause: null, retryAfter: null, isLimit: false };
+  if (result.kind === 'delivered') return { at, began, error: null, retryAfter: null };
   const { retryAfter = null, isLimit = false } = result.kind === 'failed' ? result : {};
   return { at, began, error: result.detail, cause: result.reason, retryAfter, isLimit };
 }

@@ -29,6 +29,7 @@ function ours(count: number) {
 
 test('one that is well gets as many at once as it may', () => {
   expect([0, 3, 4].map((inFlight) => may(newHealth(4), inFlight))).toEqual(['yes', 'yes', 'no']);
+  expect([may(newHealth(2), 2), may(newHealth(9), 4), newHealth(4).trying]).toEqual(['no', 'no', 'no']);
 });
 
 test('a failure halves what may be in flight, a success adds one, and a pause begins with one', () => {
@@ -59,6 +60,7 @@ test('after a pause the right to try is asked for, and then one delivery leaves'
 test('the fourth failure of ours in a row begins a wait, which grows up to five minutes', () => {
   const { health, begun } = ours(4);
   expect(begun).toEqual([false, false, false, true]);
+  expect([may(ours(3).health), ours(5).begun.at(-1)]).toEqual(['yes', false]);
   expect(health.own).toMatchObject({ failures: 4, since: NOW, error: 'No route.', until: NOW + 3 + 5_000 });
   expect(may(health)).toBe('no');
   expect(ours(5).health.own.until).toBe(NOW + 4 + 10_000);
@@ -69,11 +71,24 @@ test('failures of ours at the same time count once, and after the wait one tries
   const health = newHealth(4);
   expect([noteOwnFailure(health, NOW - 9, NOW, 'x'), noteOwnFailure(health, NOW - 1, NOW + 1, 'x')]).toEqual([false, false]);
   expect(health.own.failures).toBe(1);
+  noteOwnFailure(health, NOW, NOW + 2, 'x');
+  expect(health.own.failures, 'it began as the one before ended').toBe(2);
   const waited = ours(4).health;
   const later = { now: NOW + 60_000, concurrency: 4 };
   expect([0, 1].map((inFlight) => mayStart(waited, { ...later, inFlight }))).toEqual(['yes', 'no']);
   endOwnFailures(waited);
   expect([may(waited, 3), waited.own.failures, waited.own.since]).toEqual(['yes', 0, null]);
+});
+
+test.each<[string, (health: ReturnType<typeof newHealth>) => unknown]>([
+  ['a failure of ours', (health) => noteOwnFailure(health, NOW, NOW, 'No route.')],
+  ['a success', (health) => grow(health, 4)],
+  ['the end of a subscriber that is switched off', forget],
+])('after %s this replica asks anew whether it may try', (_, happens) => {
+  const health = newHealth(4);
+  setTrying(health, 'yes');
+  happens(health);
+  expect(health.trying).toBe('no');
 });
 
 test('what another replica wrote is taken over, as of now', () => {

@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest';
-import { begin, end, isHeldBack, newPace, noteMessage } from '../../../../src/daemon/notifier/subscribers/pace.ts';
+import {
+  begin,
+  end,
+  holdBack,
+  isHeldBack,
+  newPace,
+  noteMessage,
+  restUntil,
+} from '../../../../src/daemon/notifier/subscribers/pace.ts';
 
 test('retries and replays in flight are counted apart', () => {
   const pace = newPace();
@@ -21,4 +29,10 @@ test('a subscriber is held back until the moment that its pause names', () => {
   const now = 1_800_000_000_000;
   const held = [null, now, now + 5_000].map((heldUntil) => isHeldBack({ heldUntil }, now));
   expect(held).toEqual([false, false, true]);
+  const pace = newPace();
+  holdBack(pace, now + 5_000);
+  restUntil(pace, 70);
+  expect([isHeldBack(pace, now), pace.notBefore]).toEqual([true, 70]);
+  holdBack(pace, null);
+  expect(isHeldBack(pace, now)).toBe(false);
 });

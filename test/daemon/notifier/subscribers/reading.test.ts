@@ -12,6 +12,8 @@ test('a load that found all that is new has caught up, until more is expected', 
   expect(seen(reading)).toEqual({ mayHoldMore: true, readUntil: 0, isCaughtUp: false });
   reading.begin()(500, false);
   expect(seen(reading)).toEqual({ mayHoldMore: false, readUntil: 500, isCaughtUp: true });
+  reading.expectMore(false);
+  expect(reading.isCaughtUp).toBe(true);
   reading.expectMore(true);
   expect(seen(reading)).toEqual({ mayHoldMore: true, readUntil: 500, isCaughtUp: false });
 });
@@ -32,6 +34,17 @@ test('a restart while a load is under way: the next load reads from the beginnin
   reading.restart();
   end(500, false);
   expect(seen(reading)).toEqual({ mayHoldMore: true, readUntil: 0, isCaughtUp: false });
+});
+
+test('a restart takes back what the loads before it have found, and those that end after it', () => {
+  const reading = createReading();
+  reading.begin()(500, false);
+  const end = reading.begin();
+  reading.restart();
+  expect(seen(reading)).toEqual({ mayHoldMore: true, readUntil: 0, isCaughtUp: false });
+  reading.begin();
+  end(600, false);
+  expect(reading).toMatchObject({ readUntil: 0, isCaughtUp: false });
 });
 
 test('the highest delivery that was found is known', () => {

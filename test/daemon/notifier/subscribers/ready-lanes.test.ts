@@ -38,6 +38,14 @@ test('a lane stands in one list, moves with the rank of its first delivery, and 
   expect(all.isEmpty).toBe(true);
 });
 
+test('a lane that is added twice takes one turn', () => {
+  const [one, other] = [lane(1, 0), lane(2, 0)];
+  const all = lanes(one, one, other);
+  expect(order(all, 1)).toEqual([1]);
+  all.add(one);
+  expect(order(all, 3)).toEqual([2, 1, null]);
+});
+
 test('a lane that was removed does not come', () => {
   const [one, other] = [lane(1, 0), lane(2, 0)];
   const all = lanes(one, other);

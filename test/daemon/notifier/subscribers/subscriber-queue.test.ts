@@ -81,7 +81,8 @@ test('within a lane what is replayed comes after all that is not', () => {
   of.add(delivery(1, 1, 2));
   of.add(delivery(1, 7));
   of.add(delivery(1, 5));
-  expect(rest(of)).toEqual([5, 7, 1, 3]);
+  of.add(delivery(1, 4, 2));
+  expect(rest(of)).toEqual([5, 7, 1, 3, 4]);
 });
 
 test('forgetting what waits leaves what is being sent, and its lane can be read again', () => {
@@ -138,4 +139,81 @@ test('the result of a delivery that the database lost ends nothing of the one th
   of.add({ ...lost, event: { ...lost.event, id: 'evt_new' } });
   of.done(lost);
   expect(of.next(9)?.event.id).toBe('evt_new');
+});
+
+test('what is in memory is known by its id', () => {
+  const of = queue();
+  const [one, other] = [delivery(1, 1), delivery(2, 2)];
+  for (const each of [one, other]) of.add(each);
+  expect([of.get(1), of.get(2), of.get(3), [...of.ids()]]).toEqual([one, other, undefined, [1, 2]]);
+});
+
+test('a delivery that is put back goes before those that wait longer', () => {
+  const of = queue();
+  of.add(delivery(1, 1));
+  of.add(delivery(2, 2));
+  of.putBack(of.next(9)!);
+  expect(rest(of)).toEqual([1, 2]);
+});
+
+test('a lane that is given up leaves memory, and so does one that is dropped by its number', () => {
+  const of = queue();
+  for (const lane of [1, 2, 3]) of.add(delivery(lane, lane));
+  of.giveUp(of.next(9)!);
+  of.dropLane(2);
+  // It is in memory no more.
+  of.dropLane(2);
+  expect([of.size, of.get(1), of.get(2)]).toEqual([1, undefined, undefined]);
+  expect(rest(of)).toEqual([3]);
+});
+
+test('with a shard its lanes leave memory, also those that are being sent', () => {
+  const of = queue();
+  of.add({ ...delivery(1, 1), shard: 7 });
+  of.add({ ...delivery(2, 2), shard: 8 });
+  of.add({ ...delivery(3, 3), shard: 7 });
+  const sent = of.next(9)!;
+  of.dropShards(new Set([7]));
+  expect(of.size).toBe(1);
+  of.done(sent);
+  expect(rest(of)).toEqual([2]);
+  of.dropShards(new Set([8]));
+  expect([of.size, of.isReady]).toEqual([0, false]);
+});
+
+/** A delivery that was being sent when its lane left memory. */
+function dropped(of: SubscriberQueue): DueDelivery {
+  of.add(delivery(1, 1));
+  const sent = of.next(9)!;
+  of.dropLane(1);
+  return sent;
+}
+
+test('the end of a delivery whose lane left memory changes nothing', () => {
+  const of = queue();
+  const sent = dropped(of);
+  of.done(sent);
+  of.putBack(sent);
+  of.giveUp(sent);
+  expect([of.behind(sent), of.takeAlong(sent, 9), of.size, of.isReady]).toEqual([[], [], 0, false]);
+});
+
+test('nothing but its success changes a lane that was loaded again meanwhile', () => {
+  const of = queue();
+  const sent = dropped(of);
+  of.add(delivery(1, 1));
+  of.add(delivery(1, 3));
+  of.giveUp(sent);
+  expect([of.behind(sent), of.takeAlong(sent, 9), of.size]).toEqual([[], [], 2]);
+  // It was sent, and is not sent again.
+  of.done(sent);
+  expect(rest(of)).toEqual([3]);
+});
+
+test('a lane that was loaded again and ends with the delivery that was being sent is gone', () => {
+  const of = queue();
+  const sent = dropped(of);
+  of.add(delivery(1, 1));
+  of.done(sent);
+  expect([of.size, of.isReady, of.next(9)]).toEqual([0, false, null]);
 });
