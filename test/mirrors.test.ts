@@ -30,7 +30,6 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
     ],
   ],
   'domain/explain/deliveries': ['domain/explain/held'],
-  'channels/alertmanager/alertmanager': ['daemon/notifier/present-alerts'],
   'postgres/purchases/erase': ['daemon/shards/erasures'],
   'postgres/upkeep/retention': ['daemon/upkeep/sweep'],
   'stories/lost-with-the-judge.long': ['daemon/notifier/sending/direct-post'],
