@@ -393,6 +393,9 @@ test('of an order that was paid by another purchase nobody is told, unless peopl
 test('people read when the last customer got on, and what likely is the matter by all who are stuck', async () => {
   const { look } = judge();
   await completed('well');
+  // People were alerted of this one before.
+  await stuck('before', { since: NOW - 3 * LIMIT });
+  await database.sql`update purchase_watch_internal.stuck_alerts set alerted_at = ${at(NOW)}, mode = 'auto', is_last = true`;
   const early = ['one', 'two', 'three', 'four', 'five'];
   for (const id of early) await stuck(id, { since: NOW - 2 * LIMIT });
   await stuck('late', { since: NOW - LIMIT + MINUTE });
