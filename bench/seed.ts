@@ -24,7 +24,7 @@ export async function seed(sql: Sql, { count, from = 0, dueEach, dueWithin = 0 }
     await tx`
       insert into purchase_watch.purchases (purchase_id, site, state, state_since, seen_at, last_polled_at, polls, sequence, next_poll_at)
       select '00000000-0000-4000-8000-' || lpad(to_hex(i), 12, '0'), 'default', ${state}, now(), now(), now(), 0, 1,
-        case when ${dueEach} > 0 and i % ${Math.max(dueEach, 1)} = 0 then now() + i * ${dueWithin / count} * interval '1 millisecond' else now() + interval '30 days' end
+        case when ${dueEach} > 0 and i % ${Math.max(dueEach, 1)} = 0 then now() + i * ${dueWithin / count}::float8 * interval '1 millisecond' else now() + interval '30 days' end
       from generate_series(${from}::integer, ${from + count - 1}::integer) as i`;
     await tx`
       insert into purchase_watch_internal.purchase_transitions (purchase, sequence, to_state, not_after)

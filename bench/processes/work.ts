@@ -13,6 +13,8 @@ export interface Work {
   readonly survived: number;
   /** System calls that read or wrote, of files and sockets alike; NaN where the kernel does not tell. */
   readonly readsAndWrites: number;
+  /** Turns of the event loop: whatever wakes the process begins one. */
+  readonly turns: number;
 }
 
 /** Begins to count; the function that it returns ends that and answers the counts. */
@@ -34,6 +36,7 @@ export function countWork(): () => Work {
       promoted: sum(({ beforeGC, afterGC }) => used('old_space', afterGC) - used('old_space', beforeGC)),
       survived: sum(({ afterGC }) => used('new_space', afterGC)),
       readsAndWrites: after.calls - before.calls,
+      turns: after.turns - before.turns,
     };
   };
 }
@@ -50,9 +53,9 @@ export function countPromises(): () => number {
   };
 }
 
-function totals(): { allocated: number; calls: number } {
+function totals(): { allocated: number; calls: number; turns: number } {
   const { total_allocated_bytes: allocated } = getHeapStatistics() as unknown as { total_allocated_bytes: number };
-  return { allocated, calls: systemCalls() };
+  return { allocated, calls: systemCalls(), turns: performance.nodeTiming.uvMetricsInfo.loopCount };
 }
 
 function systemCalls(): number {

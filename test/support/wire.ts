@@ -80,7 +80,10 @@ export async function startWire(target: string, tap?: () => Tap): Promise<Wire> 
       });
     }
     near.on('data', (chunk: Buffer) => {
-      if (fault?.kind === 'closed') return near.end();
+      if (fault?.kind === 'closed') {
+        near.end();
+        return;
+      }
       const passed = seen ? seen.up(chunk, line) : chunk;
       if (fault?.kind !== 'black hole' && passed.length > 0) later(() => beyond.write(passed));
     });

@@ -23,6 +23,8 @@ interface PlanContext extends Pick<Deps, 'ownership'> {
 
 /** Pause while the lease is too short for a poll, or a shard is being given away. */
 const RENEWAL_REST: Milliseconds = 250;
+/** A purchase waits so long for others that are due soon: at leisure, waking the process costs more than a poll. */
+const TOGETHER: Milliseconds = 25;
 const UNTIL_WOKEN: NextCall = { kind: 'rest', wait: Number.POSITIVE_INFINITY };
 const EXTRA: NextCall = { kind: 'extra' };
 const SKIPPED: NextCall = { kind: 'skipped' };
@@ -38,7 +40,7 @@ export function nextCall(calls: SiteCalls, window: Window, context: PlanContext)
     return wait > 0 ? { kind: 'rest', wait } : EXTRA;
   }
   if (dueAt === null) return UNTIL_WOKEN;
-  return dueAt > now ? { kind: 'rest', wait: dueAt - now } : nextPoll(calls, window, context);
+  return dueAt > now ? { kind: 'rest', wait: Math.max(dueAt - now, TOGETHER) } : nextPoll(calls, window, context);
 }
 
 function nextPoll(calls: SiteCalls, window: Window, { ownership, now }: PlanContext): NextCall {

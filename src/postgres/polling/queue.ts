@@ -62,11 +62,13 @@ export interface QueueRead {
 
 /**
  * Reads queues of sites on from each cursor, in slot order: an index range each, whatever the table's size, and one
- * statement for all. Answers, for each read, the rows and the cursors moved on.
+ * statement for all. Answers, for each read, the rows and the cursors moved on. With `dueBefore`, reads past rows that are due
+ * later than that: their owner has them in memory.
  */
 export async function loadDue(
   sql: Queries,
   reads: readonly QueueRead[],
+  dueBefore: Instant | null = null,
 ): Promise<{ rows: QueuedPurchase[]; cursors: Cursor[] }[]> {
   const ranges = reads.flatMap(({ cursors }, index) => cursors.map((cursor) => ({ ...cursor, read: index + 1 })));
   if (ranges.length === 0) return reads.map(() => ({ rows: [], cursors: [] }));
@@ -77,6 +79,7 @@ export async function loadDue(
       select * from purchase_watch.purchases q
       where q.site = (${reads.map(({ site }) => site)}::text[])[c.read] and q.shard = c.shard and q.due_slot is not null
         and (q.due_slot, q.id) > (c.slot, c.id) and q.due_slot <= (${`{${reads.map(({ through }) => through).join()}}`}::integer[])[c.read]
+        ${dueBefore === null ? sql`` : sql`and q.next_poll_at < ${dueBefore}::timestamptz`}
       order by q.due_slot, q.id limit (${`{${reads.map(({ limit }) => limit).join()}}`}::integer[])[c.read]) p
     left join purchase_watch_internal.purchase_details d on d.purchase = p.id`;
   const groups = Map.groupBy(rows, ({ read }) => read);

@@ -35,18 +35,22 @@ export interface DueLag {
   readonly oldestSingle: Milliseconds;
 }
 
-/** The due purchases of configured sites, and of sites that no living replica names. Reads the front of each queue, however many are due. */
+/**
+ * The due purchases of configured sites, and of sites that no living replica names. Reads the front of each queue, however many are
+ * due, past rows that are due later: their owners keep those in memory.
+ */
 export const dueLag = (sql: Queries): Promise<DueLag[]> => sql<DueLag[]>`
-    select name as site, sum(due)::float8 as due, bool_or(read >= ${COUNTED_PER_SHARD}) as at_least,
+    select name as site, sum(due)::float8 as due, bool_or(due >= ${COUNTED_PER_SHARD}) as at_least,
       greatest(coalesce(extract(epoch from now() - min(first)) * 1000, 0), 0)::float8 as oldest,
       greatest(coalesce(extract(epoch from now() - min(first_single)) * 1000, 0), 0)::float8 as oldest_single
     from (
-      select s.name, count(q.at) as read, count(q.at) filter (where q.at <= now()) as due, min(q.at) as first,
+      select s.name, count(q.at) as due, min(q.at) as first,
         min(q.at) filter (where q.bulk is not true) as first_single
       from purchase_watch_internal.sites s cross join ${sql.unsafe(EVERY_SHARD)}
       left join lateral (
         select p.next_poll_at as at, p.bulk from purchase_watch.purchases p
         where p.site = s.name and p.shard = g.shard::smallint and p.due_slot is not null and p.due_slot <= purchase_watch_internal.due_slot(now())
+          and p.next_poll_at <= now()
         order by p.due_slot, p.id limit ${COUNTED_PER_SHARD}) q on true
       where s.configured or s.unnamed_since is not null group by s.name, g.shard) shard
     group by name order by name`;

@@ -185,6 +185,15 @@ describe('what it costs does not grow:', () => {
     expect((await overview()).polling.due).toMatchObject({ count: 64 * 200, atLeast: true });
   });
 
+  test('what daemons keep in memory for later hides nothing that is due', async () => {
+    await purchases(16_000, { due: '-1 hour' });
+    await api.sql`update purchase_watch.purchases set next_poll_at = case when id % 1600 = 0 then now() - interval '2 minutes' else now() + interval '1 minute' end`;
+    expect(await dueLag(api.sql)).toMatchObject([
+      { site: 'default', due: 10, atLeast: false, oldest: expect.closeTo(120_000, -4) },
+      {},
+    ]);
+  });
+
   test('so are first polls of bulk registrations, beyond which a counter is taken', async () => {
     await api.sql`
       insert into purchase_watch.purchases (purchase_id, site) select 'bulk-' || i, 'default' from generate_series(1, 16000) i`;

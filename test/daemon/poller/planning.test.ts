@@ -66,6 +66,7 @@ test.each<[string, Situation, unknown, string[]?]>([
   ['all calls that may be under way are', { inFlight: 4 }, woken],
   ['nothing is due', { dueAt: null }, woken],
   ['the first one is due later', { dueAt: NOW + 700 }, rest(700)],
+  ['the first one is due in a moment', { dueAt: NOW + 3 }, rest(25)],
   ['one is due', {}, 'poll 1', ['next turn']],
   ['a purchase that answered well is polled in its place', { probed: true }, 'poll 2 as a probe', ['next turn']],
   ['the shard of one that answered well is given away', { probed: true, mayProbe: false }, 'poll 1 as a probe', ['next turn']],

@@ -49,6 +49,7 @@ describe('what is told of an event', () => {
   test.each([
     ['purchase.state_changed', 'event', 'a change of state was announced, and is not among the changes'],
     ['purchase.stuck', 'stuck', 'stuck waiting for the card provider: confirmed by a poll'],
+    ['purchase.at_risk', 'event', 'at risk waiting for the card provider: announced because its session is about to end'],
     ['purchase.recovered', 'event', 'not stuck waiting for the card provider any more'],
     ['purchase.unreadable', 'event', 'unreadable: several polls in a row brought no answer that could be used and recorded'],
     ['purchase.readable', 'event', 'readable again'],

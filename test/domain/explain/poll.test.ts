@@ -50,6 +50,7 @@ describe('the next poll is explained by the reason that was recorded with it:', 
       {},
       'the moment from which a poll confirms it as stuck waiting for the card provider, by the limit it had when this was planned',
     ],
+    ['risk_moment', {}, 'the moment from which a poll announces that it is at risk, as its session is about to end'],
     ['give_up', {}, 'the last look before watching is given up'],
     [
       'failure',

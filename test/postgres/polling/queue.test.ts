@@ -208,6 +208,15 @@ describe('reading what is due', () => {
     expect(reads.flat()).toEqual([polled, arrived]);
   });
 
+  test('reads past what is due later than it was told', async () => {
+    const [kept, late] = await queue([100, 101]);
+    await database.sql`update purchase_watch.purchases set next_poll_at = to_timestamp(1500) where id = ${kept!}`;
+    const read: QueueRead = { site: 'default', cursors: FROM_THE_BEGINNING, through: 101, limit: 1 };
+    const idsOf = async (dueBefore: number | null) =>
+      (await loadAllDue(database.sql, [read], dueBefore))[0]!.rows.map(({ purchase }) => purchase.id);
+    expect([await idsOf(null), await idsOf(1_100_000), await idsOf(1_013_000)]).toEqual([[kept], [late], []]);
+  });
+
   test('costs an index range, whatever waits elsewhere', async () => {
     const { sql } = database;
     await queue(Array.from({ length: 20 }, () => 5));
@@ -350,6 +359,10 @@ describe('first polls of bulk registrations', () => {
   test('are due: none of these purchases may be asked for in a call beside the queue', async () => {
     expect(await purchaseToAsk(database.sql, { site: 'default', after: 0 })).toBeNull();
     const [later] = await queue([dueSlot(Date.now()) + 100]);
-    expect(await purchaseToAsk(database.sql, { site: 'default', after: dueSlot(Date.now()) })).toMatchObject({ id: later });
+    expect(await purchaseToAsk(database.sql, { site: 'default', after: Date.now() })).toMatchObject({ id: later });
+    // A daemon keeps it in memory, so that its row lies where an earlier poll was due.
+    await database.sql`update purchase_watch.purchases set due_slot = purchase_watch_internal.due_slot(now() - interval '1 minute') where id = ${later!}`;
+    expect(await purchaseToAsk(database.sql, { site: 'default', after: Date.now() })).toMatchObject({ id: later });
+    expect(await purchaseToAsk(database.sql, { site: 'default', after: Date.now() + 2_000_000 })).toBeNull();
   });
 });

@@ -1,8 +1,7 @@
 /** Whether this replica reaches the checkout services, compared with the other replicas. */
 
 import { type NothingReached, outdone, type ReplicaSiteReach } from '../../../domain/replicas/replica-reach.ts';
-import type { Instant } from '../../../domain/values/time.ts';
-import { dueSlot } from '../../../postgres/polling/queue.ts';
+import type { Instant, Milliseconds } from '../../../domain/values/time.ts';
 import { purchaseToAsk, readSiteReach } from '../../../postgres/polling/site-reach.ts';
 import type { Deps } from '../../deps.ts';
 import type { SiteCalls } from './site-calls.ts';
@@ -11,8 +10,8 @@ interface SiteOutsideOptions extends Pick<Deps, 'sql' | 'clock' | 'replica'> {
   readonly siteCalls: ReadonlyMap<string, SiteCalls>;
 }
 
-/** Slots between now and the next poll of a purchase that may be asked about as an extra call. */
-const NOT_DUE_SOON = 6;
+/** From now to the next poll of a purchase that may be asked about as an extra call, at least. */
+const NOT_DUE_SOON: Milliseconds = 60_000;
 /** The part of a site's ceiling that such calls may take. */
 const SHARE = 1 / 64;
 
@@ -30,7 +29,7 @@ export function createSiteOutside({ sql, clock, replica, siteCalls }: SiteOutsid
 
   /** Asks a failing site about one purchase of another replica, if the ceiling allows; nothing is recorded. */
   const ask = async (calls: SiteCalls): Promise<boolean> => {
-    const purchase = await purchaseToAsk(sql, { site: calls.site.name, after: dueSlot(clock.now()) + NOT_DUE_SOON });
+    const purchase = await purchaseToAsk(sql, { site: calls.site.name, after: clock.now() + NOT_DUE_SOON });
     if (purchase === null) return false;
     const { wait, probe } = calls.take(SHARE);
     if (wait > 0) return false;

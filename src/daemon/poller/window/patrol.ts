@@ -16,8 +16,8 @@ interface PatrolOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'ownership'
 }
 
 const EVERY: Milliseconds = 60_000;
-/** How many slots late a purchase must be, and how many of a shard are loaded. */
-const OVERDUE_SLOTS = 6;
+/** How late a purchase must be, and how many of a shard are loaded. */
+const OVERDUE: Milliseconds = 60_000;
 const ROWS_PER_SHARD = 10;
 
 /** A function that looks once a minute at the shards that this replica owned when the load began. */
@@ -46,8 +46,9 @@ export function createPatrol(options: PatrolOptions): (owned: readonly number[])
       const epoch = epochs.get(shard);
       return epoch !== undefined && ownership.mayGoOn(shard, epoch, 0);
     };
-    for (const together of inStatements(readsOf([...epochs.keys()], dueSlot(clock.now()) - OVERDUE_SLOTS))) {
-      const results = await loadDue(sql, together);
+    const overdueBefore = clock.now() - OVERDUE;
+    for (const together of inStatements(readsOf([...epochs.keys()], dueSlot(overdueBefore)))) {
+      const results = await loadDue(sql, together, overdueBefore);
       results.forEach(({ rows }, index) => {
         const { site, window } = together[index]!;
         const lost = rows.filter(({ purchase: { id, shard } }) => isHeld(shard) && !window.knows(id) && !isElsewhere(id));

@@ -3,9 +3,9 @@
  * the rows are the truth, and the next owner of a shard reads them again.
  *
  * Each shard has a cursor: every row at or before it in (slot, id) order is in memory, or has been put beyond it. After a
- * poll, a purchase that is due again within what the cursor has passed stays in memory and its row keeps its slot, so the
- * queue's index is not touched; one that is due later leaves memory and is written with its true slot, where the cursor
- * comes to it.
+ * poll, a purchase that is due again within what the cursor has passed, or soon while memory has room, stays in memory and its
+ * row keeps its slot, so the queue's index is not touched; one that is due later leaves memory and is written with its true slot,
+ * where the cursor comes to it.
  *
  * A full window holds what is due first: purchases of later slots leave it, and their cursors move back to them. While
  * something due has no room (pressure), a purchase leaves memory with its poll, for a later slot than the present one.
@@ -16,7 +16,7 @@
 
 import { pollRank } from '../../../domain/polling/poll-rank.ts';
 import type { Purchase } from '../../../domain/purchases/purchase.ts';
-import type { Instant } from '../../../domain/values/time.ts';
+import type { Instant, Milliseconds } from '../../../domain/values/time.ts';
 import { FIRST_BULK_SLOT } from '../../../postgres/migrations/names.ts';
 import { type BulkBegin, dueSlot, isBulkSlot, LAST_SLOT, type QueuedPurchase } from '../../../postgres/polling/queue.ts';
 import { type Cursors, createCursors } from './cursors.ts';
@@ -26,6 +26,12 @@ export type Window = ReturnType<typeof createWindow>;
 
 /** The part of a window for purchases that are not due yet; the rest is for those that a change from outside makes due. */
 const AHEAD = 3 / 4;
+/**
+ * A purchase that is due again within this time stays in memory while a window holds less than this part of its capacity: its row is
+ * not read again, and the write of its poll touches no index. Who reads the queue by slot reads past as many rows at most.
+ */
+const KEPT_WITHIN: Milliseconds = 120_000;
+const KEPT = 1 / 8;
 /** Room for first polls of bulk registrations, and for what goes first: each so much of the other room, and no less than this. */
 export const BESIDE = 1 / 8;
 const LEAST_BESIDE = 64;
@@ -55,7 +61,7 @@ export function createWindow(options: WindowOptions) {
   const rooms = roomsOf(entries, options.capacity);
   const entrance = createEntrance(entries, { cursors, bulk }, rooms, options);
   const { put, pressed } = entrance;
-  const { roomAhead, roomForBulk } = rooms;
+  const { roomAhead, roomForBulk, roomToKeep } = rooms;
 
   return {
     ...cursors,
@@ -84,9 +90,13 @@ export function createWindow(options: WindowOptions) {
     place: (entry: Entry, nextPollAt: Instant | null, now: Instant): { slot: number | null; stays: boolean } => {
       if (nextPollAt === null) return { slot: null, stays: false };
       const slot = dueSlot(nextPollAt);
+      const { id, shard } = entry.purchase;
       // Not in the present slot again: purchases that are due in it and have no room yet come first.
       if (pressed()) return { slot: Math.max(slot, dueSlot(now) + 1), stays: false };
-      if (!cursors.hasPassed(entry.purchase.shard, slot, entry.purchase.id)) return { slot, stays: false };
+      if (!cursors.hasPassed(shard, slot, id)) {
+        const isKept = nextPollAt - now <= KEPT_WITHIN && roomToKeep() > 0 && cursors.hasPassed(shard, entry.slot, id);
+        return { slot: isKept ? entry.slot : slot, stays: isKept };
+      }
       // In a window that fills up, a row is written where its purchase is due, so that it can be evicted.
       return { slot: roomAhead() > 0 ? Math.min(entry.slot, slot) : slot, stays: true };
     },
@@ -171,6 +181,8 @@ function roomsOf({ count }: Pick<Entries, 'count'>, capacity: number) {
     room: () => roomFor('ordinary'),
     /** The part of the room for purchases that are not due yet. */
     roomAhead: () => Math.max(0, Math.ceil(capacity * AHEAD) - count('ordinary')),
+    /** Room for purchases whose next poll the cursor has not come to. */
+    roomToKeep: () => Math.max(0, Math.ceil(capacity * KEPT) - count('ordinary')),
     /** Room for first polls of bulk registrations; 0 while much of it is taken, because few rows are not worth a statement. */
     roomForBulk: () => (roomFor('bulk') < most.bulk / 2 ? 0 : roomFor('bulk')),
   };

@@ -383,7 +383,29 @@ describe('where a row must lie', () => {
 
   test('what is due later leaves, and lies where the cursor will come to it', () => {
     readThrough(9);
-    expect(window.place(entryAt(2 * SLOT), 10 * SLOT, 0)).toEqual({ slot: 10, stays: false });
+    expect(window.place(entryAt(2 * SLOT), 10 * SLOT + 1, -2 * SLOT)).toEqual({ slot: 10, stays: false });
+  });
+
+  test('what is due within two minutes stays, and its row where it is, while the window holds less than an eighth', () => {
+    const tested = createWindow({ capacity: 24, epochOf: () => 1, now: () => 9 * SLOT });
+    tested.gain([0]);
+    tested.moved(tested.behind(9), [{ shard: 0, slot: 9, id: END }]);
+    const placeOfNext = (id: number) => {
+      tested.put(row({ id, dueAt: 2 * SLOT }));
+      return tested.place(tested.take(9 * SLOT)!, 10 * SLOT, -2 * SLOT);
+    };
+    expect([1, 2, 3].map(placeOfNext)).toEqual([
+      { slot: 2, stays: true },
+      { slot: 2, stays: true },
+      { slot: 10, stays: false },
+    ]);
+  });
+
+  test('what the cursor has not come to where it lies now leaves, however soon it is due', () => {
+    readThrough(9);
+    const entry = entryAt(9 * SLOT);
+    window.rewind(0, 9, 1);
+    expect(window.place(entry, 10 * SLOT, 9 * SLOT)).toEqual({ slot: 10, stays: false });
   });
 
   test('what is due earlier than its row says lies there', () => {
