@@ -16,7 +16,6 @@ const DECIDE_NOTHING = [
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'api/incidents/aftermath': ['daemon/upkeep/aftermaths'],
   'api/reference/openapi': ['domain/events/documents'],
-  'daemon/notifier/delivery-loader': ['daemon/notifier/loading'],
   'daemon/notifier/sending/sender': ['daemon/notifier/notifier', 'daemon/notifier/sending/attempts'],
   'daemon/poller/sites/site-calls': ['daemon/poller/sites/site-reach', 'daemon/poller/sites/site-reports'],
   'daemon/poller/window/purchase-loader': ['daemon/poller/window/nudged', 'daemon/poller/window/patrol'],
@@ -31,7 +30,6 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
     ],
   ],
   'domain/explain/deliveries': ['domain/explain/held'],
-  'channels/alertmanager/alertmanager': ['daemon/notifier/present-alerts'],
   'postgres/purchases/erase': ['daemon/shards/erasures'],
   'postgres/upkeep/retention': ['daemon/upkeep/sweep'],
   'stories/lost-with-the-judge.long': ['daemon/notifier/sending/direct-post'],

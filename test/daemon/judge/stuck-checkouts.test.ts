@@ -393,13 +393,19 @@ test('of an order that was paid by another purchase nobody is told, unless peopl
 test('people read when the last customer got on, and what likely is the matter by all who are stuck', async () => {
   const { look } = judge();
   await completed('well');
-  await stuck('one', { since: NOW - 2 * LIMIT });
-  await stuck('two', { since: NOW - LIMIT + MINUTE });
-  // The first customer has begun again.
-  await database.sql`
-    insert into purchase_watch.purchases (purchase_id, site, reference, registered_at) values ('one again', 'se', 'ORD-one', ${at(NOW)})`;
+  // People were alerted of this one before.
+  await stuck('before', { since: NOW - 3 * LIMIT });
+  await database.sql`update purchase_watch_internal.stuck_alerts set alerted_at = ${at(NOW)}, mode = 'auto', is_last = true`;
+  const early = ['one', 'two', 'three', 'four', 'five'];
+  for (const id of early) await stuck(id, { since: NOW - 2 * LIMIT });
+  await stuck('late', { since: NOW - LIMIT + MINUTE });
+  // The first customers have begun again.
+  for (const id of early)
+    await database.sql`
+      insert into purchase_watch.purchases (purchase_id, site, reference, registered_at) values (${`${id} again`}, 'se', ${`ORD-${id}`}, ${at(NOW)})`;
   await look(NOW + 30 * SECOND);
   const [{ data }] = (await said()) as [Said];
   expect(data.reasons).toMatchObject([{ lastWellAt: iso(NOW - 20 * MINUTE) }]);
-  expect(data.causes).toMatchObject([{}]);
+  const why = '5 of 6 orders were begun again by the same customer.';
+  expect(data.causes).toEqual([{ cause: 'new_checkout', why, likely: expect.any(Boolean) }]);
 });

@@ -1,25 +1,16 @@
 /** First in, first out, without moving the items: an array's `shift` moves them all once the array is long. */
 
 export function createQueue<T>() {
-  let items: (T | undefined)[] = [];
-  let first = 0;
+  let entering: T[] = [];
+  /** The first one stands last. */
+  let leaving: T[] = [];
   return {
-    push: (item: T): void => void items.push(item),
+    push: (item: T): void => void entering.push(item),
     /** Puts an item first. */
-    unshift: (item: T): void => {
-      if (first === 0) items.unshift(item);
-      else items[--first] = item;
-    },
+    unshift: (item: T): void => void leaving.push(item),
     shift: (): T | undefined => {
-      if (first === items.length) return undefined;
-      const item = items[first];
-      items[first] = undefined;
-      first += 1;
-      if (first === items.length || first > 1_024) {
-        items = items.slice(first);
-        first = 0;
-      }
-      return item;
+      if (leaving.length === 0) [entering, leaving] = [leaving, entering.reverse()];
+      return leaving.pop();
     },
   };
 }
