@@ -27,7 +27,7 @@ export const TELLING: readonly Guard[] = [
     name: 'a delivery waits for the one before it',
     promise: 'a receiver gets the events of a purchase in order, also through retries',
     file: LOADER,
-    from: 'else if (row.behind === null || isBefore(queue.get(row.behind.id), row)) {',
+    from: 'else if (row.behind === null || isBefore(queue.get(row.behind.id), row.behind, row.lane)) {',
     to: 'else if (row.behind === null || row.id > 0) {',
   },
   {
