@@ -9,10 +9,14 @@ import { type Progress, readLog, type Work } from './progress.ts';
 
 /** Milliseconds. */
 const SLOW = 2_000;
-/** A loop without end runs changed code so often, and so many times as often as without the change. */
+/** Milliseconds. A change makes a test wait for what never comes. */
+const MOST_FOR_TEST = 6_000;
+/** A loop without end runs changed code in one test so often, and so many times as often as without the change. */
 const MOST_RUNS = { atLeast: 10_000, timesAsOften: 100 };
 
 type Counts = Record<string, number>;
+/** How often the code of a change may run in a test of this id, or while modules are loaded. */
+type MostRuns = (test?: string) => number;
 /** The instrumenter's code reads and writes it, under a global name of its own. */
 const switches = {
   activeMutant: undefined as string | undefined,
@@ -56,10 +60,12 @@ class Run extends Counting {
   readonly results = new Map<string, { readonly name: string; readonly milliseconds: number }>();
   #failed: string | undefined;
   readonly #only: readonly string[] | undefined;
+  readonly #mostRuns: MostRuns | undefined;
 
-  constructor(judge: Judge, only?: readonly string[]) {
-    super(judge.config);
+  constructor(judge: Judge, only?: readonly string[], mostRuns?: MostRuns) {
+    super(only === undefined ? judge.config : { ...judge.config, testTimeout: MOST_FOR_TEST });
     this.#only = only;
+    this.#mostRuns = mostRuns;
     Object.defineProperty(this, 'moduleRunner', { value: Reflect.get(judge, 'moduleRunner') });
     this.__setTraces(Reflect.get(judge, '_otel'));
     // Each would stay as long as the process.
@@ -68,6 +74,7 @@ class Run extends Counting {
 
   /** The id of the test that failed, or that of the file when a hook failed; undefined when all passed. */
   async of(test: string): Promise<string | undefined> {
+    if (this.#mostRuns !== undefined) switches.hitLimit = this.#mostRuns();
     const [file] = await startTests([test], this);
     vi.useRealTimers();
     vi.restoreAllMocks();
@@ -77,6 +84,7 @@ class Run extends Counting {
 
   override async onBeforeRunTask(test: RunnerTask): Promise<void> {
     if (this.#failed !== undefined || this.#only?.includes(test.id) === false) test.mode = 'skip';
+    if (this.#mostRuns !== undefined) switches.hitLimit = switches.hitCount + this.#mostRuns(test.id);
     await super.onBeforeRunTask(test);
   }
 
@@ -142,14 +150,16 @@ export default class Judge extends Counting {
       if (alone !== undefined) return this.#say({ is: 'wrong', test, name: unchanged.results.get(alone)?.name ?? alone });
       this.#say({ is: 'trying', change: id, test });
       const runs = [atLoading, ...Object.values(perTest)].reduce((sum, counts) => sum + (counts[id] ?? 0), 0);
-      switches.hitLimit = MOST_RUNS.atLeast + MOST_RUNS.timesAsOften * runs;
+      // One test may do the work of all: what the code then remembers, the others find.
+      const mostRuns: MostRuns = (name) =>
+        MOST_RUNS.atLeast + runs + MOST_RUNS.timesAsOften * ((name === undefined ? atLoading : perTest[name])?.[id] ?? 0);
       const isNoticed =
         // It ended a process of its own, too.
         times > 1 ||
-        (reaching.length > 0 && (await this.#notices(test, id, reaching))) ||
+        (reaching.length > 0 && (await this.#notices(test, id, reaching, mostRuns))) ||
         // What the code remembers of an earlier run can keep these tests from the change: it is loaded again.
-        (reaching.length > 0 && switches.hitCount === 0 && (await this.#notices(test, id, reaching, changed))) ||
-        (isLoaded && (await this.#notices(test, id, quick, changed)));
+        (reaching.length > 0 && switches.hitCount === 0 && (await this.#notices(test, id, reaching, mostRuns, changed))) ||
+        (isLoaded && (await this.#notices(test, id, quick, mostRuns, changed)));
       if (isNoticed) noticed.add(id);
       this.#say({ is: isNoticed ? 'noticed' : 'missed', change: id, test });
     }
@@ -161,11 +171,11 @@ export default class Judge extends Counting {
    * Whether one of some tests fails with a change, and passes without it thereafter. Where it does not, an earlier change, or this one, left
    * something behind: this process ends, and the next one tries the change again, unless this change came first.
    */
-  async #notices(test: string, id: string, tests: readonly string[], changed?: string): Promise<boolean> {
+  async #notices(test: string, id: string, tests: readonly string[], mostRuns: MostRuns, changed?: string): Promise<boolean> {
     const run = async (only: readonly string[], change?: string): Promise<string | undefined> => {
       if (changed !== undefined) this.#reload(changed);
       Object.assign(switches, { activeMutant: change, hitCount: 0 });
-      const failed = await new Run(this, only).of(test);
+      const failed = await new Run(this, only, mostRuns).of(test);
       switches.activeMutant = undefined;
       return failed;
     };

@@ -206,8 +206,7 @@ function lnFactorial(of: number): number {
   return LN_FACTORIALS[of]!;
 }
 
-/** The natural logarithm of the number of ways to choose some of all; minus infinity where there is none. */
+/** The natural logarithm of the number of ways to choose some of all. */
 function lnChoose(all: number, some: number): number {
-  if (some < 0 || some > all) return Number.NEGATIVE_INFINITY;
   return lnFactorial(all) - lnFactorial(some) - lnFactorial(all - some);
 }
