@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { countLines } from '../tools/lines.ts';
 
 /** Code lines at most: the figures of the last commit that made them smaller. A change that needs more says why in its commit. */
-const MOST = { src: 62_086, all: 66_078, core: 18_460 };
+const MOST = { src: 62_065, all: 66_057, core: 18_439 };
 
 test('the core is read in a day, and no change adds lines unnoticed', () => {
   const { src, all, core } = countLines();
