@@ -210,11 +210,14 @@ test("a batch that fails for the database's own reasons is given back whole", as
   expect((await rows()).every(({ state, polls }) => state === null && polls === 0)).toBe(true);
 });
 
-test('two purchases that were given one row id, the first by a database that went back, are recorded apart', async () => {
+test.each([
+  { kind: 'changes', first: answer(2), second: answer(6), row: { state: 6, failures: 0 }, events: 1 },
+  { kind: 'polls without a change', first: trouble('unknown'), second: trouble('malformed'), row: { failures: 1 }, events: 0 },
+])('two purchases with one row id, the first of a database that went back, are recorded apart: $kind', async (given) => {
   const [entry] = (await watched(1)) as [Entry];
   const lost = { ...entry, purchase: { ...entry.purchase, purchaseId: 'lost' } };
-  recorder.add(polled(lost, answer(2)));
-  recorder.add(polled(entry, answer(6)));
+  recorder.add(polled(lost, given.first));
+  recorder.add(polled(entry, given.second));
   await recorder.drain();
   const written = recorded.flatMap(({ batch, result }) =>
     batch.map((poll) => [poll.entry.purchase.purchaseId, result.ids.has(poll.entry.purchase.id)]),
@@ -223,8 +226,8 @@ test('two purchases that were given one row id, the first by a database that wen
     ['lost', false],
     ['p-1', true],
   ]);
-  expect(await rows()).toMatchObject([{ state: 6, polls: 1 }]);
-  expect(recorded.map(({ result }) => result.events)).toEqual([0, 1]);
+  expect(await rows()).toMatchObject([{ ...given.row, polls: 1 }]);
+  expect(recorded.map(({ result }) => result.events)).toEqual([0, given.events]);
 });
 
 test.each([
