@@ -17,7 +17,6 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'api/incidents/aftermath': ['daemon/upkeep/aftermaths'],
   'api/reference/openapi': ['domain/events/documents'],
   'daemon/notifier/sending/sender': ['daemon/notifier/notifier', 'daemon/notifier/sending/attempts'],
-  'daemon/poller/sites/site-calls': ['daemon/poller/sites/site-reports'],
   'daemon/poller/window/purchase-loader': ['daemon/poller/window/nudged', 'daemon/poller/window/patrol'],
   'daemon/shards/ownership': ['daemon/shards/other-replicas'],
   'domain/deciding/repair': ['daemon/poller/repair'],
