@@ -55,9 +55,9 @@ export function createSiteReports(site: string, { sql, clock, log, replica, onRe
   };
 
   const announce = ({ verdict: found, failing }: SiteFindings): void => {
-    if (found === 'unclear') return;
-    // The breaker logs outages.
-    const isNew = failing !== null && failing.reason !== 'unreachable';
+    // The breaker logs outages; one ends no time in which the site's answers could not be read.
+    if (found === 'unclear' || failing?.reason === 'unreachable') return;
+    const isNew = failing !== null;
     if (isNew === isAnnounced) return;
     isAnnounced = isNew;
     if (!isNew) log.info({ site }, 'site.readable');

@@ -72,6 +72,13 @@ test('a site that cannot be read, and one that can be read again, are logged onc
 
 test('an outage is left to the log of the breaker', async () => {
   expect(await added(outage)).toEqual(['written']);
+  expect(await added(reads)).toEqual(['written']);
+});
+
+test('an outage does not make readable what could not be read', async () => {
+  await added(blind);
+  expect(await added(outage)).toEqual(['written']);
+  expect(await added(reads)).toEqual([['site.readable', { site: 'se' }], 'written']);
 });
 
 test('the end of a failure has polls made at once before it is written; that and its begin are said', async () => {
