@@ -35,7 +35,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'stories/notifications': ['daemon/shards/listening'],
   'stories/one-sided.long': ['daemon/poller/sites/site-outside'],
   'stories/stored-secrets.long': ['daemon/upkeep/resealing'],
-  'stories/stuck': ['daemon/judge/incident-messages', 'daemon/judge/people'],
+  'stories/stuck': ['daemon/judge/people'],
   'stories/waiting-requests': ['daemon/notifier/sending/under-way'],
 };
 

@@ -1,6 +1,7 @@
 /** One look of the judge with a real database: what it writes, whom it alerts, when it looks again. What is wrong is a replica's trouble. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createJudge } from '../../../src/daemon/judge/judge.ts';
+import type { ChannelRule } from '../../../src/domain/incidents/audience.ts';
 import { DEFAULT_POLL_POLICY } from '../../../src/domain/polling/poll-plan.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { saveReplicaTroubles } from '../../../src/postgres/shards/replica-troubles.ts';
@@ -23,14 +24,16 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-function judging(replica = 'a', { isReplicaPosted = (): boolean => false, groupWait = 0, sql = database.sql } = {}) {
+const SLACK: ChannelRule = { name: '@slack', sites: null, severity: 'warning' };
+const DEFAULTS = { isReplicaPosted: (): boolean => false, groupWait: 0, digest: null as string | null, channels: [SLACK] };
+function judging(replica = 'a', differs: Partial<typeof DEFAULTS & { sql: TestDatabase['sql'] }> = {}) {
+  const { groupWait, sql, ...options } = { ...DEFAULTS, sql: database.sql, ...differs };
   const { log, logged } = aLog();
   const state = { woken: 0 };
   const judge = createJudge({
-    ...{ sql, clock, log, replica, isReplicaPosted, digest: null, sessionLength: null, meters: createMeters() },
+    ...{ sql, clock, log, replica, sessionLength: null, meters: createMeters(), ...options },
     ...{ limits: createStayLimits({ sql, clock, policy: DEFAULT_POLL_POLICY }), sites: [{ name: 'se', timeZone: 'UTC' }] },
     policy: { groupWait, quietFor: 0, groupInterval: 0, repeatInterval: 3_600_000 },
-    channels: [{ name: '@slack', sites: null, severity: 'warning' }],
     onEvents: () => {
       state.woken += 1;
     },
@@ -38,7 +41,7 @@ function judging(replica = 'a', { isReplicaPosted = (): boolean => false, groupW
   return { judge, state, logged, events: () => logged.map(({ event }) => event) };
 }
 /** Replica a cannot do this. */
-const troubled = (...reasons: ('not_recording' | 'not_judging')[]) =>
+const troubled = (...reasons: ('reaches_no_site' | 'not_recording' | 'not_judging')[]) =>
   saveReplicaTroubles(
     database.sql,
     { replica: 'a', host: 'host-a' },
@@ -71,10 +74,10 @@ test('people are alerted once of what begins, once more when it is worse, and of
 });
 
 test('what may yet be joined by more is gathered first, and the next look is when that is over', async () => {
-  const { judge } = judging('a', { groupWait: 3_000 });
+  const { judge, logged } = judging('a', { groupWait: 3_000 });
   await troubled('not_recording');
   const rest = await judge.tick();
-  expect([rest <= 3_000, await alerts()]).toEqual([true, []]);
+  expect([rest <= 3_000, await alerts(), logged]).toEqual([true, [], []]);
   clock.advance('3s');
   await judge.tick();
   expect(await alerts()).toEqual(['incident.opened']);
@@ -134,4 +137,32 @@ test('without a channel that takes messages the log has what people should know,
   expect(logged).toEqual([
     expect.objectContaining({ event: 'incident.opened', level: 'error', advice: expect.stringContaining('only the log') }),
   ]);
+});
+
+test('one channel that takes messages is enough, and an end that nobody gets is no error', async () => {
+  const { sql } = database;
+  await sql`
+    insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash, status) values ('@pager', 'slack', 'people', 'a', 'off')`;
+  const { judge, logged } = judging('a', { channels: [SLACK, { name: '@pager', sites: null, severity: 'critical' }] });
+  for (const reasons of [['reaches_no_site'], ['reaches_no_site', 'not_recording'], []] as const) {
+    await troubled(...reasons);
+    if (reasons.length === 0) await sql`update purchase_watch_internal.subscribers set status = 'off'`;
+    clock.advance('1m');
+    await judge.tick();
+  }
+  expect(logged.map(({ level, event }) => [level, event])).toEqual([
+    ['warn', 'incident.opened'],
+    ['warn', 'incident.grew'],
+    ['warn', 'incident.ended'],
+  ]);
+});
+
+test('a look at a quiet system asks the database one statement', async () => {
+  const { judge } = judging('a', { digest: '0 8 * * *' });
+  // The first look takes the lease, and finds when the next digest is due.
+  await judge.tick();
+  const asked: string[] = [];
+  database.sql.options.debug = (_: number, statement: string) => asked.push(statement);
+  expect(await judge.tick()).toBe(SWEEP);
+  expect(asked).toHaveLength(1);
 });

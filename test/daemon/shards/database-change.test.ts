@@ -1,9 +1,12 @@
+import { hostname } from 'node:os';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createDatabaseChange } from '../../../src/daemon/shards/database-change.ts';
 import { createOwnership } from '../../../src/daemon/shards/ownership.ts';
 import type { Sql } from '../../../src/postgres/connection/database.ts';
 import { takeLease } from '../../../src/postgres/shards/leases.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { aLog } from '../notifier/parts.ts';
 
 let database: TestDatabase;
 let lines: string[];
@@ -163,4 +166,93 @@ test('a start notes once that the database was moved while no daemon ran', async
   await replica('c').tick();
   expect([await changes(), b.asked.forget]).toEqual([[{ kind: 'moved', replica: 'b' }], 0]);
   expect(lines.find((line) => line.includes('"database.moved"'))).toContain('while no daemon ran');
+});
+
+/** Memory of a database that answers renewals as the test says, and what happened in which order. */
+function memory() {
+  const { log, logged } = aLog();
+  const order: string[] = [];
+  const meters = { databaseChanged: (kind: string) => void order.push(`counted ${kind}`) };
+  const notes = new Proxy(database.sql, {
+    get: (target, name) => {
+      if (name === 'begin') order.push('noted');
+      return Reflect.get(target, name);
+    },
+  });
+  const keeper = createDatabaseChange({
+    ...{ sql: notes, log, replica: 'a', meters },
+    redial: async () => void order.push('dialled'),
+  });
+  keeper.onOther({ forget: () => order.push('forgot'), prepare: async () => void order.push('prepared') });
+  const first = { id: 'dbc_0', kind: 'first', origin: 'here' } as const;
+  const renewal = { number: 1, origin: 'here', change: first, databaseNow: NOW };
+  return { ...keeper, renewal, order, logged, take: () => order.splice(0) };
+}
+const NOW = Date.parse('2026-11-20T09:00:00Z');
+const rows = async () => [
+  ...(await database.sql`select id, kind, host from purchase_watch_internal.database_changes where replica = 'a' order by id`),
+];
+
+test('a loss is counted, logged with what to do, and noted with its host, over sessions that were dialled again before', async () => {
+  const { holds, settle, confirmed, renewal, order, logged } = memory();
+  expect([holds(renewal), confirmed()]).toEqual([true, 1]);
+  expect([holds({ ...renewal, number: null, databaseNow: NOW + 2_000 }), confirmed()]).toEqual([false, 0]);
+  await settle();
+  expect(order).toEqual(['counted went_back', 'forgot', 'dialled', 'noted', 'prepared']);
+  const [row] = await rows();
+  expect(row).toEqual({
+    ...{ id: expect.stringMatching(/^dbc_\w{26}$/), kind: 'went_back', host: `${hostname()} (process ${process.pid})` },
+  });
+  const dropped = 'everything that this replica held in memory';
+  expect(logged).toMatchObject([
+    { level: 'warn', event: 'database.changed', confirmedUntil: '2026-11-20T09:00:00.000Z' },
+    { ...{ level: 'error', event: 'database.went_back', change: row!.id, dropped, advice: expect.stringContaining('audit') } },
+  ]);
+});
+
+test('a move is counted as one, and asks nothing of people', async () => {
+  const { holds, settle, renewal, order, logged } = memory();
+  holds(renewal);
+  expect(holds({ ...renewal, origin: 'elsewhere' })).toBe(false);
+  await settle();
+  expect(order).toEqual(['counted moved', 'forgot', 'dialled', 'noted', 'prepared']);
+  expect(logged.map(({ event, advice }) => [event, advice])).toEqual([
+    ['database.changed', undefined],
+    ['database.moved', undefined],
+  ]);
+});
+
+test('what a start finds drops and dials nothing: memory holds nothing yet', async () => {
+  const { holds, settle, renewal, take, logged } = memory();
+  expect(holds({ ...renewal, origin: 'elsewhere' })).toBe(false);
+  await settle();
+  expect(take()).toEqual(['noted']);
+  expect(logged.map(({ event, dropped }) => [event, dropped])).toEqual([['database.moved', undefined]]);
+  // Once.
+  await settle();
+  expect(take()).toEqual([]);
+});
+
+test('a second loss is noted beside the first one', async () => {
+  const { holds, settle, renewal } = memory();
+  for (const number of [null, null]) {
+    const noted = (await rows()).at(-1);
+    holds({ ...renewal, change: noted === undefined ? renewal.change : { id: noted.id, kind: 'went_back', origin: 'here' } });
+    holds({ ...renewal, number });
+    await settle();
+  }
+  expect((await rows()).map(({ kind }) => kind)).toEqual(['went_back', 'went_back']);
+});
+
+test.each([
+  ['a table', '42P01', ['prepared']],
+  ['a column', '42703', ['prepared']],
+  ['a function', '42883', ['prepared']],
+  ['a connection', '08006', []],
+  ['what has no code', undefined, []],
+])('after a renewal that lacked %s only an older schema is brought up to date, and the renewal fails', async (_, code, then) => {
+  const { failed, order } = memory();
+  const error = code === undefined ? null : Object.assign(new Error('it failed'), { code });
+  await expect(failed(error)).rejects.toBe(error);
+  expect(order).toEqual(then);
 });
