@@ -33,7 +33,7 @@ async function aftermathView(ask: Ask): Promise<View> {
     : panel({
         id: 'bill',
         title: 'What the incident cost',
-        body: nothingHere(NOBODY[incident.kind === 'stuck' ? 'stuck' : 'other']),
+        body: nothingHere(NO_CUSTOMERS[incident.kind === 'stuck' ? 'stuck' : 'other']),
       });
   return {
     title: `${body.where}: aftermath`,
@@ -44,7 +44,7 @@ async function aftermathView(ask: Ask): Promise<View> {
   };
 }
 
-const NOBODY = {
+const NO_CUSTOMERS = {
   stuck: 'Who was in it is not kept: it ended before this version, or so long ago that it was deleted.',
   other: 'Aftermaths are of incidents in which customers get stuck.',
 };

@@ -28,7 +28,7 @@ export type Window = ReturnType<typeof createWindow>;
 const AHEAD = 3 / 4;
 /**
  * A purchase that is due again within this time stays in memory while a window holds less than this part of its capacity: its row is
- * not read again, and the write of its poll touches no index. Who reads the queue by slot reads past as many rows at most.
+ * not read again, and the write of its poll touches no index. Readers of the queue by slot read past such rows.
  */
 const KEPT_WITHIN: Milliseconds = 120_000;
 const KEPT = 1 / 8;
