@@ -105,6 +105,16 @@ test.each([true, false])('says how things are, and shows where purchases go (scr
   expect(await table.getByRole('row', { name: /state 99, which/ }).count()).toBe(1);
   expect(await page.locator('.charts figure').count()).toBe(4);
   expect(await page.locator('.charts').textContent()).toContain('no attempt failed');
+  // Each number that leads to a list has as many rows there; how many came in the hour leads to none.
+  expect(await map.locator('a#flow-2').count()).toBe(0);
+  const boxes = await map
+    .locator('a.node')
+    .evaluateAll((all) => all.map((each) => [each.getAttribute('href')!, each.textContent!]));
+  expect(boxes.length).toBeGreaterThan(3);
+  for (const [address, words] of boxes) {
+    const list = (await (await page.request.get(address!)).text()).split('<tbody')[1] ?? '';
+    expect(list.match(/<tr/g)?.length ?? 0, words).toBe(Number(/(\d+)\s+now/.exec(words!)![1]));
+  }
   await map.locator('#flow-6').click();
   expect(new URL(page.url()).search).toBe('?state=WaitingForCardPayments&status=watching');
   expect(misdeeds.found.filter((each) => !each.includes('404'))).toEqual([]);

@@ -8,12 +8,14 @@ import { arrowOf, countPlace, layOut, type PlacedEdge, type PlacedNode, pathOf, 
 import type { FlowNode, FlowPicture } from './flow-model.ts';
 import { round, shortNumber } from './scale.ts';
 
-/** Where a state's purchases are listed; null: nowhere, for there are lists of the present alone. */
-export type ListOf = ((node: FlowNode) => string) | null;
+/** Where as many purchases are listed as the map says are in the state; null: nowhere. */
+export type ListOf = (node: FlowNode) => string | null;
 
 /** Words that lead to the list of a state, where there is one. */
-export const listLink = (node: FlowNode, listOf: ListOf): Html =>
-  listOf === null ? html`${node.words}` : html`<a href="${listOf(node)}">${node.words}</a>`;
+export function listLink(node: FlowNode, listOf: ListOf): Html {
+  const address = listOf(node);
+  return address === null ? html`${node.words}` : html`<a href="${address}">${node.words}</a>`;
+}
 
 const CORNER = 5;
 
@@ -94,10 +96,11 @@ function nodeOf(node: PlacedNode, listOf: ListOf): Html {
     flag !== null && html`<rect class="halo" x="${x - 3}" y="${round(y - 3)}" width="${w + 6}" height="${round(h + 6)}" rx="8"/>`;
   const inside = column === 3 ? finalInside(node) : column === 2 ? waitingInside(node) : firstInside(node);
   const box = html`<title>${stateBoth(key)}</title>${halo}<rect class="box" x="${x}" y="${round(y)}" width="${w}" height="${round(h)}" rx="${CORNER}"/>${inside}`;
+  const address = listOf(node);
   const whole =
-    listOf === null
-      ? html`<g class="${kind}">${box}</g>`
-      : html`<a class="${kind}" id="flow-${key}" href="${listOf(node)}">${box}</a>`;
+    address === null
+      ? html`<g class="${kind}" id="flow-${key}">${box}</g>`
+      : html`<a class="${kind}" id="flow-${key}" href="${address}">${box}</a>`;
   return html`${whole}${flagOf(node)}`;
 }
 

@@ -1,12 +1,13 @@
 /** The map of the flow with its filter, its list and its table. */
 import type { FlowBody } from '../../../api/flow/flow.ts';
+import { queryOf } from '../../frame/api-calls.ts';
 import { type Html, html, number } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { nothingHere, panel } from '../../parts/lists.ts';
 import { siteChoice } from '../../parts/sites.ts';
 import { clockTime } from '../../parts/time.ts';
 import { flowMap, type ListOf } from '../../pictures/flow-map.ts';
-import { type FlowPicture, flowPicture, type Moment } from '../../pictures/flow-model.ts';
+import { type FlowNode, type FlowPicture, flowPicture, type Moment } from '../../pictures/flow-model.ts';
 import { flowLegend, flowList, flowTable } from '../../pictures/flow-words.ts';
 
 /** Draws the flow of all sites, or of the one that the address names; `sites`: those that can be chosen; `at`: the past moment that the address names. */
@@ -14,7 +15,7 @@ export function flowPanel(flow: FlowBody, sites: readonly string[], { base, orig
   const { site, usualDays, notSeenYet } = flow;
   const moment = at === null ? 'now' : 'then';
   const picture = flowPicture(flow, undefined, moment);
-  const listOf = at === null ? presentList(base, site) : null;
+  const listOf: ListOf = (node) => (at === null && node.column < 3 ? presentList(node, { base, site }) : null);
   const where = site ?? 'all sites';
   const left =
     picture.left === 0 ? '' : ` ${number(picture.left)} more states that the specification does not list are in the table.`;
@@ -56,16 +57,10 @@ export function flowPanel(flow: FlowBody, sites: readonly string[], { base, orig
   });
 }
 
-/** The purchases that are in a state now. */
-function presentList(base: string, site: string | null): ListOf {
-  return ({ name, key, column }) => {
-    const filters = new URLSearchParams({
-      state: name.startsWith('Unknown(') ? String(key) : name,
-      ...(column < 3 && { status: 'watching' }),
-      ...(site !== null && { site }),
-    });
-    return `${base}/purchases?${filters}`;
-  };
+/** The purchases that are watched in a state now. A final state says how many came in an hour, of which there is no list. */
+function presentList({ name, key }: FlowNode, { base, site }: { base: string; site: string | null }): string {
+  const state = name.startsWith('Unknown(') ? String(key) : name;
+  return `${base}/purchases${queryOf({ state, status: 'watching', site })}`;
 }
 
 function usualWords(days: number | null, moment: Moment): string {
