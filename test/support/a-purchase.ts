@@ -25,6 +25,8 @@ export function aPurchase(differs: Partial<Purchase> = {}): Purchase {
     invoice: null,
     sequence: 0,
     detailsDigest: null,
+    reference: null,
+    hasMetadata: false,
     ...differs,
   };
 }

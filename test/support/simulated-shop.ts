@@ -150,5 +150,6 @@ function gap(hourly: number, random: Random): number {
 function newPurchase(id: number, site: string, purchaseId: string, at: number): Purchase {
   const nothing = { state: null, stateSince: null, stuckSince: null, atRiskSince: null, seenAt: null, invoice: null };
   const counts = { excused: 0, failures: 0, unknowns: 0, sequence: 0, revision: 0, polls: 0, shard: 0 };
-  return { id, site, purchaseId, status: 'watching', watchedSince: at, detailsDigest: null, ...nothing, ...counts };
+  const attached = { reference: null, hasMetadata: false };
+  return { id, site, purchaseId, status: 'watching', watchedSince: at, detailsDigest: null, ...attached, ...nothing, ...counts };
 }

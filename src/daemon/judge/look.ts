@@ -7,7 +7,6 @@ import { ulid } from 'ulid';
 import { modeOf } from '../../domain/incidents/audience.ts';
 import { calm, type Detection } from '../../domain/incidents/detection.ts';
 import { levelOf, type Silence } from '../../domain/incidents/incident.ts';
-import { isLeaf } from '../../domain/incidents/incident-tree.ts';
 import { type IncidentVerdict, judge, weigh } from '../../domain/incidents/judgement.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { placeKey } from '../../domain/stays/stay.ts';
@@ -83,7 +82,7 @@ export function createLook(options: LookOptions): (lease: Lease) => Promise<Look
       incidents: verdicts.map(({ incident }) => incident),
       events,
       stays: { ...weighed, taken, detections: [...new Map(remembered.map((each) => [placeKey(each), each])).values()] },
-      stuck: isSingleWanted ? taken.filter(({ outcome }) => outcome === 'overdue') : [],
+      stuck: isSingleWanted ? taken : [],
       takenOver: messages.flatMap((message) => message.takenOver ?? []),
       lease,
     });
@@ -102,9 +101,9 @@ function report(
   message: IncidentMessage | undefined,
   people: PeopleChannels,
 ): void {
-  if (alert === null && incident.parent !== null) return;
+  if (incident.parent !== null) return;
   const { id, kind, site, state, subscriber, count } = incident;
-  const places = parts.filter(isLeaf).map((part) => `${part.site} ${namedState(part.state!).name}`);
+  const places = parts.map((part) => `${part.site} ${namedState(part.state!).name}`);
   const place = subscriber === null ? { site, state: state === null ? null : namedState(state).name } : { subscriber };
   const { sentence = null, reason = null } = message ?? {};
   const why = {

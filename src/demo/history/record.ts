@@ -42,6 +42,8 @@ export function recordedPast(
     invoice: null,
     sequence: 0,
     detailsDigest: null,
+    reference: null,
+    hasMetadata: false,
   };
   const [transitions, events]: [EndedPurchase['transitions'][number][], EndedPurchase['events'][number][]] = [[], []];
   const poll = (state: number, now: Instant): void => {

@@ -14,8 +14,7 @@ import type { CountedUsual } from '../stays/usual.ts';
 import type { SkippedTime } from '../values/clock-steps.ts';
 import type { Instant } from '../values/time.ts';
 
-export interface PurchaseFacts extends Omit<Purchase, 'revision' | 'detailsDigest' | 'atRiskSince'> {
-  readonly reference: string | null;
+export interface PurchaseFacts extends Omit<Purchase, 'revision' | 'detailsDigest' | 'atRiskSince' | 'hasMetadata'> {
   readonly registeredAt: Instant;
   /** `api`, `cli`, `sql:<role>`, or null: registered before this was noted. */
   readonly registeredBy: string | null;

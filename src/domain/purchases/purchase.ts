@@ -48,9 +48,13 @@ export interface Purchase {
   readonly sequence: number;
   /** Digest of the stored Details, as last recorded: enough to see that they changed. */
   readonly detailsDigest: string | null;
+  /** As registered; events carry it. */
+  readonly reference: string | null;
+  /** Whether metadata was registered, which stays in the database until there is an event to make, for it may be large. */
+  readonly hasMetadata: boolean;
 }
 
-/** Fields that only events need. They may be large, so they stay in the database until there is an event to make. */
+/** Fields that only events need. */
 export interface Attached {
   readonly reference: string | null;
   /** JSON text as registered. */

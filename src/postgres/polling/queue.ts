@@ -48,6 +48,7 @@ const COLUMNS = `
   p.id, p.site, p.purchase_id, p.shard, p.revision, p.polls, p.status, p.state, p.state_since, p.excused_ms as excused,
   p.stuck_since, p.at_risk_since, p.seen_at, p.watched_since, p.failures, p.unknowns, p.invoice, p.sequence,
   left(encode(sha256(convert_to(d.fields::text, 'UTF8')), 'base64'), ${DIGEST_LENGTH}) as details_digest,
+  p.reference, p.metadata is not null as has_metadata,
   p.next_poll_at, p.due_slot as slot, p.next_poll_reason as reason, p.bulk is true as is_bulk`;
 
 /** A read of one site's queue. */
@@ -208,6 +209,8 @@ function queued(row: Row): QueuedPurchase {
     invoice: row.invoice === null ? null : oneOf(row.invoice),
     sequence: row.sequence,
     detailsDigest: row.detailsDigest,
+    reference: row.reference,
+    hasMetadata: row.hasMetadata,
   };
   return { purchase, nextPollAt, slot, reason: row.reason === null ? null : oneOf(row.reason), isBulk };
 }

@@ -10,6 +10,7 @@
 import { COMPLETED } from '../../domain/deciding/invoice.ts';
 import type { PollOutcome, StateTransition } from '../../domain/deciding/outcome.ts';
 import { completedEvents } from '../../domain/events/make-event.ts';
+import type { Attached } from '../../domain/purchases/purchase.ts';
 import type { JudgedStay } from '../../domain/stays/stay.ts';
 import { stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Instant } from '../../domain/values/time.ts';
@@ -129,16 +130,24 @@ export async function recordChanged(sql: Queries, decided: readonly Decided[], w
   return summarize(rows, writer, events, newDeliveries(rows, events));
 }
 
-/** Completes the events of a batch with the fields that memory does not hold, by one query, and none when no poll has events. */
+/**
+ * Completes the events of a batch. Fields that memory does not hold are read by one query, and by none where no poll needs them:
+ * a round trip more would delay the delivery of each change.
+ */
 async function withAttached(sql: Queries, batch: readonly Decided[]): Promise<readonly Decided[]> {
   const announced = batch.map((d) => d.outcome).filter(({ events }) => events.length > 0);
-  if (announced.length === 0) return batch;
-  const attached = await loadAttached(sql, {
-    ids: announced.map(({ purchase }) => purchase.id),
-    details: announced.filter(({ details }) => details === null).map(({ purchase }) => purchase.id),
-  });
+  const unknown = announced.filter(({ purchase, details }) => purchase.hasMetadata || details === null);
+  const attached: ReadonlyMap<number, Attached> =
+    unknown.length === 0
+      ? new Map()
+      : await loadAttached(sql, {
+          ids: unknown.map(({ purchase }) => purchase.id),
+          details: unknown.filter(({ details }) => details === null).map(({ purchase }) => purchase.id),
+        });
+  const isRead = new Set(unknown);
   return batch.map((d) => {
-    const found = attached.get(d.outcome.purchase.id);
+    const { reference, id } = d.outcome.purchase;
+    const found = isRead.has(d.outcome) ? attached.get(id) : { reference, metadata: null, details: null };
     // A purchase that was erased meanwhile is not written.
     if (found === undefined) return d;
     return { ...d, outcome: { ...d.outcome, events: completedEvents(d.outcome.events, d.outcome.details, found) } };
@@ -183,10 +192,14 @@ const updatePurchases = (sql: Queries, batch: readonly Decided[]) => sql`
       sequence: ['integer', (d) => d.outcome.purchase.sequence],
       invoice: ['text', (d) => d.outcome.purchase.invoice],
       error: ['text', (d) => d.outcome.lastError],
+      reference: ['text', (d) => d.outcome.purchase.reference],
+      has_metadata: ['boolean', (d) => d.outcome.purchase.hasMetadata],
       ...PURCHASE,
     })}
     join held on held.id = r.shard
     where p.id = r.id and p.site || '/' || p.purchase_id = r.purchase and p.revision = r.revision and p.polls = r.polls - 1
+      -- Events carry what memory holds of these: somebody may have changed the row by SQL.
+      and p.reference is not distinct from r.reference and (p.metadata is not null) = r.has_metadata
     returning p.id, p.site`;
 
 // `from` is what this replica believes; where the last transition says otherwise, the foreign key refuses the whole batch.

@@ -105,6 +105,8 @@ describe('reading what is due', () => {
       invoice: 'wanted',
       sequence: 5,
       detailsDigest: digestOfDetails({ Price: decimal('249.50') }),
+      reference: 'ORD-1',
+      hasMetadata: true,
     };
     expect(rows).toEqual([{ purchase, nextPollAt: 1_003_000, slot: 100, reason: 'first', isBulk: false }]);
     expect(await loadPurchases(sql, [id!])).toEqual(rows);

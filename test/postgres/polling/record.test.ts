@@ -227,6 +227,37 @@ describe('what is recorded', () => {
     for (const { unlisten } of listening) await unlisten();
   });
 
+  test('says what the merchant registered: the reference that memory holds, and metadata of the row', async () => {
+    await sql`insert into purchase_watch.purchases (purchase_id, reference, metadata) values ('with', 'ORD-1', '{"a": 1.50}')`;
+    await sql`insert into purchase_watch.purchases (purchase_id, reference) values ('without', 'ORD-2')`;
+    const rows = await sql<{ id: number }[]>`select id::float8 as id from purchase_watch.purchases order by id`;
+    const [first, second] = (
+      await loadPurchases(
+        sql,
+        rows.map(({ id }) => id),
+      )
+    ).map(({ purchase }) => purchase);
+    await live(first!, answer(6), T);
+    await live(second!, answer(6), T);
+    const bodies = (await events()).map(({ body }) => body);
+    expect(bodies[0]).toContain('"reference":"ORD-1","metadata":{"a":1.50},');
+    expect(bodies[1]).toContain('"reference":"ORD-2","metadata":null,');
+  });
+
+  test.each([
+    { reference: 'ORD-2', metadata: null },
+    { reference: 'ORD-1', metadata: '{"a": 1.50}' },
+  ])('is refused once somebody changed by SQL what events carry: $reference $metadata', async ({ reference, metadata }) => {
+    const found = await watchedOne();
+    await sql`update purchase_watch.purchases set reference = 'ORD-1'`;
+    const { purchase } = await reloaded(found);
+    await sql`update purchase_watch.purchases set reference = ${reference}, metadata = ${metadata}::text::jsonb`;
+    const { ids } = await recordChanged(sql, [polled(purchase, answer(6), T)], context);
+    expect(ids.size).toBe(0);
+    await live((await reloaded(found)).purchase, answer(6), T);
+    expect((await events()).map(({ body }) => body)).toEqual([expect.stringContaining(`"reference":"${reference}"`)]);
+  });
+
   test('stores the body as it was made, byte for byte, with its own id', async () => {
     await live(await watchedOne(), answer(0, { Price: decimal('249.50'), CurrencyCode: 'SEK' }), T);
     const [event] = await sql<{ id: string; body: string }[]>`select id, body from purchase_watch_internal.events`;
