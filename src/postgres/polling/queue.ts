@@ -175,6 +175,7 @@ export async function loadAttached(
   sql: Queries,
   { ids, details }: { ids: readonly number[]; details: readonly number[] },
 ): Promise<Map<number, Attached>> {
+  if (ids.length === 0) return new Map();
   const rows = await sql<(Attached & { readonly id: number })[]>`
     select p.id, p.reference, p.metadata::text as metadata, d.fields::text as details
     from purchase_watch.purchases p

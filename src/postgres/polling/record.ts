@@ -10,7 +10,6 @@
 import { COMPLETED } from '../../domain/deciding/invoice.ts';
 import type { PollOutcome, StateTransition } from '../../domain/deciding/outcome.ts';
 import { completedEvents } from '../../domain/events/make-event.ts';
-import type { Attached } from '../../domain/purchases/purchase.ts';
 import type { JudgedStay } from '../../domain/stays/stay.ts';
 import { stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Instant } from '../../domain/values/time.ts';
@@ -135,15 +134,13 @@ export async function recordChanged(sql: Queries, decided: readonly Decided[], w
  * a round trip more would delay the delivery of each change.
  */
 async function withAttached(sql: Queries, batch: readonly Decided[]): Promise<readonly Decided[]> {
-  const announced = batch.map((d) => d.outcome).filter(({ events }) => events.length > 0);
-  const unknown = announced.filter(({ purchase, details }) => purchase.hasMetadata || details === null);
-  const attached: ReadonlyMap<number, Attached> =
-    unknown.length === 0
-      ? new Map()
-      : await loadAttached(sql, {
-          ids: unknown.map(({ purchase }) => purchase.id),
-          details: unknown.filter(({ details }) => details === null).map(({ purchase }) => purchase.id),
-        });
+  const unknown = batch
+    .map((d) => d.outcome)
+    .filter(({ events, purchase, details }) => events.length > 0 && (purchase.hasMetadata || details === null));
+  const attached = await loadAttached(sql, {
+    ids: unknown.map(({ purchase }) => purchase.id),
+    details: unknown.filter(({ details }) => details === null).map(({ purchase }) => purchase.id),
+  });
   const isRead = new Set(unknown);
   return batch.map((d) => {
     const { reference, id } = d.outcome.purchase;
@@ -197,9 +194,9 @@ const updatePurchases = (sql: Queries, batch: readonly Decided[]) => sql`
       ...PURCHASE,
     })}
     join held on held.id = r.shard
-    where p.id = r.id and p.site || '/' || p.purchase_id = r.purchase and p.revision = r.revision and p.polls = r.polls - 1
-      -- Events carry what memory holds of these: somebody may have changed the row by SQL.
-      and p.reference is not distinct from r.reference and (p.metadata is not null) = r.has_metadata
+    -- Events carry the reference that memory holds: somebody may have changed the row by SQL.
+    where p.reference is not distinct from r.reference and (p.metadata is not null) = r.has_metadata
+      and p.id = r.id and p.site || '/' || p.purchase_id = r.purchase and p.revision = r.revision and p.polls = r.polls - 1
     returning p.id, p.site`;
 
 // `from` is what this replica believes; where the last transition says otherwise, the foreign key refuses the whole batch.

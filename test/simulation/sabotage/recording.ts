@@ -74,6 +74,14 @@ export const RECORDING: readonly Guard[] = [
     returning p.id, p.site`,
   },
   {
+    name: 'reference in a recorded change',
+    promise: 'an event carries the reference and metadata that the row has, also when somebody changed them by SQL',
+    file: RECORD,
+    from: `where p.reference is not distinct from r.reference and (p.metadata is not null) = r.has_metadata
+      and p.id = r.id`,
+    to: 'where p.id = r.id',
+  },
+  {
     name: 'events of written rows alone',
     promise: 'a change and its event are stored together, or neither is',
     file: RECORD,
