@@ -25,7 +25,7 @@ import { databaseNow } from '../../postgres/reports/overview.ts';
 import type { StayLimits } from '../../postgres/stays/limits.ts';
 
 /** Purchases of which the ages are read in one state over all sites; and of each site, however many there are, at least this number. */
-const MOST_READ = 1_000;
+const MOST_READ = 500;
 const LEAST_READ = 10;
 /** There is one open incident at most for each state of a site. */
 const MOST_INCIDENTS = 500;

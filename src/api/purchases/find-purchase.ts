@@ -1,7 +1,7 @@
 /** The purchase, site or subscriber that a request names. */
 import type { Queries } from '../../actions/database.ts';
 import { findPurchases, type PurchaseRow } from '../../actions/purchases/purchases.ts';
-import { listSites } from '../../actions/sites/sites.ts';
+import { siteNames } from '../../actions/sites/sites.ts';
 import { isSubscriberKnown, unknownText } from '../../actions/subscribers/subscribers.ts';
 import { purchaseIdField, siteParameter, siteProblem } from '../http/fields.ts';
 import { fieldProblem, Problem, PURCHASE_PROBLEMS } from '../http/problems.ts';
@@ -34,8 +34,7 @@ export async function findPurchase(sql: Queries, { id, site }: { id: string; sit
 
 /** Throws when no such site exists. Former sites count: their purchases are kept. */
 export async function requireSite(sql: Queries, name: string): Promise<void> {
-  const sites = (await listSites(sql)).map((site) => site.name);
-  const detail = siteProblem(name, sites);
+  const detail = siteProblem(name, await siteNames(sql));
   if (detail !== null) throw fieldProblem('site', detail, { value: name, code: 'unknown_site' });
 }
 

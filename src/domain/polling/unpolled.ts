@@ -2,8 +2,8 @@
 import { commandLine } from '../values/command-line.ts';
 import { counted } from '../values/counts.ts';
 
-/** Purchases of a site, or deliveries of a subscriber, that are counted at most; more would only cost time. */
-export const MOST_UNPOLLED = 10_000;
+/** Purchases of a site, or deliveries of a subscriber, that are counted at most: every page of the console counts them. */
+export const MOST_UNPOLLED = 1_000;
 
 /** A site that no running daemon names, and that has purchases to poll. */
 export interface UnpolledSite {

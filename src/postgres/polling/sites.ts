@@ -172,6 +172,11 @@ export async function listSites(sql: Queries): Promise<SiteRow[]> {
   return rows.map((row) => (row.unpolled === 0 ? row : { ...row, lastError: `${sentence(unpolledText(row))}.` }));
 }
 
+/** Names of all sites, also of those that no living replica names. */
+export async function siteNames(sql: Queries): Promise<string[]> {
+  return (await sql<{ name: string }[]>`select name from purchase_watch_internal.sites order by name`).map(({ name }) => name);
+}
+
 /** Sites that are there: a living replica names them, or they have purchases that are not polled for want of one. */
 export function presentSites<Site extends Pick<SiteRow, 'configured' | 'unpolled'>>(sites: readonly Site[]): Site[] {
   return sites.filter(({ configured, unpolled }) => configured || unpolled > 0);

@@ -68,8 +68,9 @@ export interface Found {
 const MOST_LOOKED_AT = 2_000;
 /** How many rows the statement reads of each range at most, where it merges the rows of several ranges. */
 const MOST_OF_EACH = 300;
-/** A part of the filter that so many pass at most is read whole. */
+/** A part of the filter that so many pass at most is read whole; by amount fewer, for each amount is read from JSON. */
 const FEW = 3_000;
+const FEW_BY_AMOUNT = 1_000;
 /** The same of those that ended in some hours, which may be far from the newest: a busy day of a site, some 100 ms. */
 const FEW_ENDED = 12_000;
 
@@ -110,12 +111,13 @@ async function fewIds(sql: Queries, { filter, part }: Stretch): Promise<readonly
     from === undefined && to === undefined
       ? null
       : sql`select q.id from (${byTime(sql, filter, null, enough)}) q limit ${enough}`,
+  ].map((ids) => ({ ids, most: FEW }));
+  const priced =
     least === undefined && most === undefined
       ? null
-      : sql`select a.id from (${byAmount(sql, { filter, order: 'largest', after: null }, enough)}) a`,
-  ].map((ids) => ({ ids, most: FEW }));
+      : sql`select a.id from (${byAmount(sql, { filter, order: 'largest', after: null }, FEW_BY_AMOUNT + 1)}) a`;
   const ended = endedFrom === undefined ? null : idsOfEnds(sql, filter, FEW_ENDED + 1);
-  for (const { ids, most: few } of [...sources, { ids: ended, most: FEW_ENDED }]) {
+  for (const { ids, most: few } of [...sources, { ids: priced, most: FEW_BY_AMOUNT }, { ids: ended, most: FEW_ENDED }]) {
     if (ids === null) continue;
     const [row] = await sql<[{ count: number }]>`select count(*) from (${ids}) s`;
     if (row.count <= few) return [ids];

@@ -1,7 +1,7 @@
 /** Counts of the flow of purchases from state to state, and how long purchases have waited. Reads counters and the fronts of indexes. */
 
 import { ENOUGH_DAYS, type FlowHour, type SiteEdge, type SiteUsual, USUAL_DAYS } from '../../domain/flow/flow.ts';
-import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { type Instant, MINUTE, type Milliseconds } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 
@@ -37,8 +37,8 @@ export async function usualEdges(sql: Queries, { from, present, to }: FlowHour, 
         select from purchase_watch_internal.transition_counts
         where site = s.name and bucket > ${present}::timestamptz - d.back - interval '24 hours' and bucket <= ${present}::timestamptz - d.back))
     select day.site, day.days::float8 as days, c.from_state as from, c.to_state as to,
-      (sum(case when c.bucket = ${present}::timestamptz - day.back
-        then c.count * extract(epoch from ${to}::timestamptz - ${present}::timestamptz) / 600 else c.count end) / day.days)::float8 as mean
+      sum(case when c.bucket = ${present}::timestamptz - day.back
+        then c.count * ${(to - present) / (10 * MINUTE)}::float8 else c.count end) / day.days as mean
     from day left join lateral (
       select bucket, from_state, to_state, count from purchase_watch_internal.transition_counts
       where site = day.site and bucket between ${from}::timestamptz - day.back and ${present}::timestamptz - day.back) c on true

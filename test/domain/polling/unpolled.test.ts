@@ -20,7 +20,7 @@ test('a site that no daemon names, and one whose purchases move to its new name,
   expect(unpolledText(LOCKED)).toMatch(
     /^3 purchases .*: they move .*, and session 77 of the database has locked rows that are to move$/,
   );
-  expect(unpolledText({ ...SITE, unpolled: MOST_UNPOLLED })).toMatch(/^at least 10 000 purchases of site se are not polled: /);
+  expect(unpolledText({ ...SITE, unpolled: MOST_UNPOLLED })).toMatch(/^at least 1 000 purchases of site se are not polled: /);
   expect([unnamedSiteText(SITE), unnamedSiteText(LOCKED)]).toEqual([
     expect.stringMatching(/^no running daemon has site se/),
     expect.stringMatching(/until they have moved to site sweden, .*session 77/),
