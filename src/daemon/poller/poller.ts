@@ -5,7 +5,7 @@ import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { NewDeliveries } from '../../postgres/deliveries/new-deliveries.ts';
 import { createRest } from '../../runtime/loops/rest.ts';
-import { delay } from '../../runtime/time.ts';
+import { delay, startImmediate } from '../../runtime/time.ts';
 import type { Deps } from '../deps.ts';
 import { createAfterRecording } from './after-recording.ts';
 import { nextCall } from './planning.ts';
@@ -48,6 +48,8 @@ const MAKING_ROOM: Milliseconds = 250;
 const LEAST_CAPACITY = 100;
 /** Outcomes that wait to be written at most; beyond that no poll starts. */
 const MOST_UNWRITTEN = 10_000;
+/** Polls that begin in one turn of the event loop at most: changes are recorded and sent between turns. */
+const MOST_IN_TURN = 16;
 /** Calls of one site are spaced by less than this at any sensible ceiling. */
 const LONGEST_SPACING: Milliseconds = 200;
 
@@ -60,16 +62,7 @@ export function createPoller(options: PollerOptions) {
   let stopped = false;
   let starting: Promise<void> | null = null;
 
-  /** Starts the calls of a site that may leave now; answers after how long more may, if no wake-up comes before. */
-  const startCallsOf = (calls: SiteCalls): Milliseconds => {
-    const window = windows.get(calls.site.name)!;
-    for (;;) {
-      if (recorder.pending() > MOST_UNWRITTEN) return Number.POSITIVE_INFINITY;
-      const call = nextCall(calls, window, { ownership, extraCalls, now: clock.now() });
-      if (call.kind === 'rest') return call.wait;
-      if (call.kind === 'poll') void polls.poll(calls, call.entry, call.probe);
-    }
-  };
+  const startCallsOf = createCallStarter(options, parts, rest.wake);
   const startCalls = (): Milliseconds => {
     const pause = afterRecording.pause();
     if (stopped || pause > 0) return stopped ? Number.POSITIVE_INFINITY : pause;
@@ -151,6 +144,33 @@ export function createPoller(options: PollerOptions) {
   };
 }
 
+/** A function that starts the calls of a site that may leave now; it answers after how long more may, if no wake-up comes before. */
+function createCallStarter(
+  { clock, ownership }: PollerOptions,
+  parts: Parts,
+  wake: () => void,
+): (calls: SiteCalls) => Milliseconds {
+  const { windows, extraCalls, recorder, polls } = parts;
+  let inTurn = 0;
+  const turnEnded = (): void => {
+    inTurn = 0;
+    wake();
+  };
+  return (calls) => {
+    const window = windows.get(calls.site.name)!;
+    for (;;) {
+      if (recorder.pending() > MOST_UNWRITTEN) return Number.POSITIVE_INFINITY;
+      if (inTurn >= MOST_IN_TURN) return 0;
+      const call = nextCall(calls, window, { ownership, extraCalls, now: clock.now() });
+      if (call.kind === 'rest') return call.wait;
+      if (call.kind !== 'poll') continue;
+      inTurn += 1;
+      if (inTurn === MOST_IN_TURN) startImmediate(turnEnded);
+      void polls.poll(calls, call.entry, call.probe);
+    }
+  };
+}
+
 /** Whether the lease is long enough for a poll of any site. */
 function outlastsAny({ outlasts }: Ownership, siteCalls: ReadonlyMap<string, SiteCalls>): boolean {
   return [...siteCalls.values()].every(({ site }) => outlasts(needOf(site)));
@@ -159,6 +179,8 @@ function outlastsAny({ outlasts }: Ownership, siteCalls: ReadonlyMap<string, Sit
 function isDueBy(windows: Windows, now: Instant): boolean {
   return [...windows.values()].some((window) => (window.nextDue() ?? Number.POSITIVE_INFINITY) <= now);
 }
+
+type Parts = ReturnType<typeof createParts>;
 
 /** The poller's parts, each built from those before it. `wakeCalls` wakes the loop that starts calls. */
 function createParts(options: PollerOptions, wakeCalls: () => void) {

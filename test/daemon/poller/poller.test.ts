@@ -21,6 +21,7 @@ let poller: ReturnType<typeof createPoller>;
 let asked: string[];
 /** Lets the service answer what it was asked. */
 let answers: PromiseWithResolvers<Observation>;
+let limits: { name: string; maxRps: number; concurrency: number; timeout: number; invoices: boolean };
 
 beforeEach(async () => {
   database = await testDatabase();
@@ -36,12 +37,12 @@ beforeEach(async () => {
     asked.push(id);
     return answers.promise;
   };
-  const limits = { name: 'default', maxRps: 1_000, concurrency: 2, timeout: 1_000, invoices: false };
+  limits = { name: 'default', maxRps: 1_000_000, concurrency: 2, timeout: 1_000, invoices: false };
   poller = createPoller({
     ...{ sql, recordingSql: sql, clock, log, ownership, meters: createMeters(), traces: null, capacity: 1_000 },
     ...{ skipped: () => [], policyFor: () => DEFAULT_POLL_POLICY, spread: () => 0 },
     writes: createHealth(Date.now).writesOf('poller'),
-    sites: [{ ...limits, pollStatus, pollInvoice: noInvoice, invoice: noInvoice, token: () => null }],
+    sites: [Object.assign(limits, { pollStatus, pollInvoice: noInvoice, invoice: noInvoice, token: () => null })],
     ...{ onEvents: ({ rows }: typeof NO_DELIVERIES) => expect(rows).toEqual([]), onSymptom: () => {}, wake: () => {} },
   });
   await ownership.tick();
@@ -65,4 +66,16 @@ test('a stop begins no more polls, and is over when those under way are answered
   answers.resolve(answer(1));
   expect((await after).toSorted()).toEqual([1, 1, null]);
   expect([asked.length, poller.unwritten()]).toEqual([2, 0]);
+});
+
+test('begins sixteen polls in one turn of the event loop at most, and the others in the turns after', async () => {
+  limits.concurrency = 100;
+  await database.sql`insert into purchase_watch.purchases (purchase_id) select 'p-' || n from generate_series(1, 50) n`;
+  await poller.tick();
+  const inTurns: number[] = [];
+  for (let before = 0; before < 50; await nextTurn()) {
+    if (asked.length > before) inTurns.push(asked.length - before);
+    before = asked.length;
+  }
+  expect(inTurns).toEqual([16, 16, 16, 2]);
 });
