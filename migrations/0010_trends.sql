@@ -71,8 +71,6 @@ create table purchase_watch_internal.waited_hours (
   site text not null,
   primary key (site, hour, way, bucket)
 );
--- Trends read one state of one site through ninety days.
-create index waited_hours_way on purchase_watch_internal.waited_hours (site, way, hour);
 comment on table purchase_watch_internal.waited_hours is 'How long purchases that reached a final state had waited in the state before, by the hour of outcome_hours.';
 comment on column purchase_watch_internal.waited_hours.hour is 'As in outcomes.';
 comment on column purchase_watch_internal.waited_hours.way is 'As in outcomes.';

@@ -4,16 +4,16 @@
 create table purchase_watch_internal.outcome_hour_sums (
   hour timestamptz not null,
   customers bigint not null,
-  paid bigint not null,
   gone bigint not null,
+  outcome text not null,
   site text not null,
-  primary key (site, hour)
+  primary key (site, hour, outcome)
 );
-comment on table purchase_watch_internal.outcome_hour_sums is 'The customers of outcome_hours (paid, not paid, open) added up by site and hour. Triggers of outcome_hours alone change rows.';
+comment on table purchase_watch_internal.outcome_hour_sums is 'outcome_hours added up by site, hour and outcome. Triggers of outcome_hours alone change rows.';
 comment on column purchase_watch_internal.outcome_hour_sums.hour is 'As in outcome_hours.';
-comment on column purchase_watch_internal.outcome_hour_sums.customers is 'Customers whose checkout ended in this hour.';
-comment on column purchase_watch_internal.outcome_hour_sums.paid is 'How many of them paid.';
-comment on column purchase_watch_internal.outcome_hour_sums.gone is 'How many of their purchases were deleted since.';
+comment on column purchase_watch_internal.outcome_hour_sums.customers is 'As in outcome_hours.';
+comment on column purchase_watch_internal.outcome_hour_sums.gone is 'As in outcome_hours.';
+comment on column purchase_watch_internal.outcome_hour_sums.outcome is 'As in outcome_hours.';
 
 create table purchase_watch_internal.outcome_day_sums (
   day timestamptz not null,
@@ -48,11 +48,10 @@ begin
   execute format($sum$
     with changed as materialized (%s),
     by_hour as (
-      insert into purchase_watch_internal.outcome_hour_sums as s (site, hour, customers, paid, gone)
-      select site, hour, sum(sign * customers), coalesce(sum(sign * customers) filter (where outcome = 'paid'), 0), sum(sign * gone)
-      from changed where outcome in ('paid', 'not_paid', 'open') group by 1, 2 order by 1, 2
-      on conflict (site, hour) do update set
-        customers = s.customers + excluded.customers, paid = s.paid + excluded.paid, gone = s.gone + excluded.gone)
+      insert into purchase_watch_internal.outcome_hour_sums as s (site, hour, outcome, customers, gone)
+      select site, hour, outcome, sum(sign * customers), sum(sign * gone) from changed group by 1, 2, 3
+      having sum(sign * customers) <> 0 or sum(sign * gone) <> 0 order by 1, 2, 3
+      on conflict (site, hour, outcome) do update set customers = s.customers + excluded.customers, gone = s.gone + excluded.gone)
     insert into purchase_watch_internal.outcome_day_sums as s (site, day, way, was_stuck, outcome, currency, customers, gone, amount)
     select site, date_bin('1 day', hour, 'epoch'), way, was_stuck, outcome, currency, sum(sign * customers), sum(sign * gone), sum(sign * amount)
     from changed group by 1, 2, 3, 4, 5, 6
@@ -87,9 +86,9 @@ create trigger sum_emptied after truncate on purchase_watch_internal.outcome_hou
 for each statement execute function purchase_watch_internal.empty_outcome_sums();
 
 -- The triggers lock outcome_hours, so nothing is counted between them and these.
-insert into purchase_watch_internal.outcome_hour_sums (site, hour, customers, paid, gone)
-select site, hour, sum(customers), coalesce(sum(customers) filter (where outcome = 'paid'), 0), sum(gone)
-from purchase_watch_internal.outcome_hours where outcome in ('paid', 'not_paid', 'open') group by 1, 2;
+insert into purchase_watch_internal.outcome_hour_sums (site, hour, outcome, customers, gone)
+select site, hour, outcome, sum(customers), sum(gone) from purchase_watch_internal.outcome_hours group by 1, 2, 3
+having sum(customers) <> 0 or sum(gone) <> 0;
 insert into purchase_watch_internal.outcome_day_sums (site, day, way, was_stuck, outcome, currency, customers, gone, amount)
 select site, date_bin('1 day', hour, 'epoch'), way, was_stuck, outcome, currency, sum(customers), sum(gone), sum(amount)
 from purchase_watch_internal.outcome_hours group by 1, 2, 3, 4, 5, 6

@@ -200,10 +200,9 @@ test('while only the incident of a loss of the database ends, the loss and what 
   const row = page.locator('.needs > li').first();
   expect(await row.textContent()).toMatch(/For .*What was written since then is missing.*What to do: register the purchases/s);
   expect(await row.getByRole('link').last().getAttribute('href')).toBe('/system');
-  await page.goto('/incidents/inc_loss');
-  expect(await page.getByRole('main').textContent()).toMatch(
-    /unless the database loses writes again.*What to doRegister the purchases of that time again.*came back as of /s,
-  );
+  await expect
+    .poll(async () => (await page.goto('/incidents/inc_loss')) && page.getByRole('main').textContent(), { timeout: 20_000 })
+    .toMatch(/unless the database loses writes again.*What to doRegister the purchases of that time again.*came back as of /s);
   await sql`update purchase_watch_internal.database_changes set compared_at = now() where id = 'zz'`;
   await page.goto('/incidents/inc_loss');
   expect(await page.getByRole('main').textContent()).not.toContain('What to do');

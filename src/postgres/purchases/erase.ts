@@ -102,13 +102,16 @@ const eraseFree = (
       select id from purchase_watch.purchases p where ${sameRow(sql, purchase)} for update skip locked),
     ${lockingWhole(sql)},
     ${lockingMentions(sql, purchase, mentions)},
+    -- The judge deletes a stay, and may then wait for the purchase. The table of stays is nearly empty: its rows last for seconds.
+    stay as materialized (
+      select s.id from candidate c join purchase_watch_internal.stays s on s.purchase = c.id for update of s skip locked),
     free as materialized (
-      select id from candidate where not exists (select from busy) and not exists (select from mention_busy)),
+      select id from candidate c where not exists (select from busy) and not exists (select from mention_busy)
+        and not exists (select from purchase_watch_internal.stays s where s.purchase = c.id and s.id not in (select id from stay))),
     removed as (delete from purchase_watch.purchases p using free f where p.id = f.id returning p.id),
     ${rewritingMentions(sql, purchase, sql`exists (select from free)`)},
     -- A nudge of a bulk registration is of the rows behind it, too.
     nudge_removed as (delete from purchase_watch_internal.nudges n using free f where n.purchase = f.id and n.slot is null),
-    -- The table of stays is nearly empty: the judge deletes its rows within seconds.
     stay_unnamed as (update purchase_watch_internal.stays s set purchase = null from free f where s.purchase = f.id),
     action_unnamed as (
       update purchase_watch_internal.actions set subject = subject - 'id'
@@ -128,6 +131,7 @@ export function eraseHolder(sql: Queries, { id }: Pick<Erasable, 'id'>): Promise
   return holderAmong(
     sql,
     sql`select xmax from purchase_watch.purchases where id = ${id} union all select xmax from purchase_watch_internal.events where purchase = ${id}
+    union all select xmax from purchase_watch_internal.stays where purchase = ${id}
     union all select d.xmax from purchase_watch_internal.events e join purchase_watch_internal.deliveries d on d.event = e.position where e.purchase = ${id}`,
   );
 }

@@ -30,17 +30,18 @@ const ofSite = (sql: Queries, site: string | null): Fragment => sql`
 const within = (sql: Queries, { from, to }: Period, site: string | null, time = sql`hour`): Fragment => sql`
   ${time} >= ${from}::timestamptz and ${time} < ${to}::timestamptz and ${ofSite(sql, site)}`;
 
-/** SQL: sums of the customers of hours. A sum of int8 is a numeric, and takes half as long again. */
-const SUMS = 'sum(customers::float8) as customers, sum(paid::float8) as paid, sum(gone::float8) as gone';
-const CAME = 'sum(customers::float8) > 0';
+/** SQL: customers of counted rows, and those who paid. A sum of int8 is a numeric, and takes half as long again. */
+const SHARE = `coalesce(sum(customers::float8), 0) as customers, coalesce(sum(customers::float8) filter (where outcome = 'paid'), 0) as paid, coalesce(sum(gone::float8), 0) as gone`;
+const CAME = `sum(customers::float8) > 0`;
+const isCustomer = (sql: Queries): Fragment => sql`outcome = any (${[...LISTED_ENDS.customer]}::text[])`;
 
 /** Customers by hour, in order; hours without any are missing. They come in one row: to read thousands takes longer than to count them. */
 export async function endedInHours(sql: Queries, period: Period, site: string | null): Promise<EndedInHour[]> {
   const { hours, customers, paid, gone } = await onlyRow(sql<Record<'hours' | 'customers' | 'paid' | 'gone', number[]>[]>`
     select coalesce(array_agg(date_part('epoch', hour)), '{}') as hours, array_agg(customers) as customers, array_agg(paid) as paid, array_agg(gone) as gone
     from (
-      select hour, ${sql.unsafe(SUMS)} from purchase_watch_internal.outcome_hour_sums
-      where ${within(sql, period, site)} group by 1 having ${sql.unsafe(CAME)} order by 1) ended`);
+      select hour, ${sql.unsafe(SHARE)} from purchase_watch_internal.outcome_hour_sums
+      where ${within(sql, period, site)} and ${isCustomer(sql)} group by 1 having ${sql.unsafe(CAME)} order by 1) ended`);
   return hours.map((hour, at) => ({ hour: hour * SECOND, customers: customers[at]!, paid: paid[at]!, gone: gone[at]! }));
 }
 
@@ -53,8 +54,8 @@ const listed = (sql: Queries, pieces: readonly Period[]): Fragment => sql`
 export const endedInPieces = (sql: Queries, pieces: readonly Period[], site: string | null) => sql<EndedInHour[]>`
     select p."from" as hour, h.* from ${listed(sql, pieces)}
     cross join lateral (
-      select ${sql.unsafe(SUMS)} from purchase_watch_internal.outcome_hour_sums
-      where hour >= p."from" and hour < p."to" and ${ofSite(sql, site)} having ${sql.unsafe(CAME)}) h
+      select ${sql.unsafe(SHARE)} from purchase_watch_internal.outcome_hour_sums
+      where hour >= p."from" and hour < p."to" and ${ofSite(sql, site)} and ${isCustomer(sql)} having ${sql.unsafe(CAME)}) h
     order by 1`;
 
 /** The first hour that is counted, of all sites or of one; null: none. */
@@ -70,11 +71,8 @@ export async function firstCountedHour(sql: Queries, site: string | null): Promi
 export const endedInHoursByWay = (sql: Queries, period: Period, site: string | null) => sql<
   (EndedInHour & { readonly way: number | null })[]
 >`
-    select hour, way, ${sql.unsafe(SUMS)}
-    from (
-      select hour, site, way, customers, case when outcome = 'paid' then customers else 0 end as paid, gone
-      from purchase_watch_internal.outcome_hours where outcome = any (${LISTED_ENDS.customer}::text[])) ended
-    where ${within(sql, period, site)} group by 1, 2 having ${sql.unsafe(CAME)} order by 1, 2`;
+    select hour, way, ${sql.unsafe(SHARE)} from purchase_watch_internal.outcome_hours
+    where ${within(sql, period, site)} and ${isCustomer(sql)} group by 1, 2 having ${sql.unsafe(CAME)} order by 1, 2`;
 
 /**
  * Purchases by the state that they waited in last, and by currency: those whose amount and currency are stored; of these once more

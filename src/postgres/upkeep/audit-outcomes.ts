@@ -1,6 +1,5 @@
 /** The statements of the audit that count again how purchases ended. */
 
-import { LISTED_ENDS } from '../../domain/trends/ends.ts';
 import type { Queries } from '../connection/database.ts';
 import { outcomesOf } from '../trends/outcomes.ts';
 import { ofSite, type Range, type Report, report, within } from './audit-checks.ts';
@@ -60,13 +59,11 @@ export const checkOutcomeSums = (sql: Queries, site: string | null) => sql<Repor
       select site, hour, way, was_stuck, outcome, currency, customers, gone, amount
       from purchase_watch_internal.outcome_hours where ${ofSite(sql, 'site', site)}),
     compared as materialized (
-      select 'hour' as length, site, at, kind, null::integer as way, sum(said) as said, sum(counts) as counts, sum(gone) as gone, 0 as amount
+      select 'hour' as length, site, at, outcome, null::integer as way, sum(said) as said, sum(counts) as counts, sum(gone) as gone, 0 as amount
       from (
-        select site, hour as at, 'customers' as kind, customers as said, 0 as counts, gone from purchase_watch_internal.outcome_hour_sums where ${ofSite(sql, 'site', site)}
-        union all select site, hour, 'customers', 0, customers, -gone from counted where outcome = any (${LISTED_ENDS.customer}::text[])
-        union all select site, hour, 'paid', paid, 0, 0 from purchase_watch_internal.outcome_hour_sums where ${ofSite(sql, 'site', site)}
-        union all select site, hour, 'paid', 0, customers, 0 from counted where outcome = 'paid') hours
-      group by site, at, kind
+        select site, hour as at, outcome, customers as said, 0 as counts, gone from purchase_watch_internal.outcome_hour_sums where ${ofSite(sql, 'site', site)}
+        union all select site, hour, outcome, 0, customers, -gone from counted) hours
+      group by site, at, outcome
       union all
       select 'day', site, at, outcome, way, sum(said), sum(counts), sum(gone), sum(amount)
       from (
@@ -76,7 +73,7 @@ export const checkOutcomeSums = (sql: Queries, site: string | null) => sql<Repor
       group by ${sql.unsafe(DAY_KEY)}),
     wrong as (
       select site, null::text as purchase_id, null::integer as sequence,
-        format('the sum of the %s of %s, %s%s: says %s, and its counts add up to %s%s%s', length, at, kind, ', waited last in ' || way, said, counts,
+        format('the sum of the %s of %s, %s%s: says %s, and its counts add up to %s%s%s', length, at, outcome, ', waited last in ' || way, said, counts,
           case when gone <> 0 then format('; %s too many are deleted', gone) end, case when amount <> 0 then format('; the amount is too large by %s', amount) end) as detail
       from compared where said <> counts or gone <> 0 or amount <> 0)
     ${report(sql, 'outcome_sums', { checked: 'compared', gap: 'wrong' })}`;

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import {
@@ -121,6 +122,22 @@ test('while somebody holds a row it waits and erases nothing, or all', async () 
   await holder;
   expect(await erased).not.toBeNull();
   expect(await named()).toEqual({ named: ['(erased)'] });
+});
+
+test('it waits for no stay that the judge deletes, for the judge may wait for the purchase then', async () => {
+  const { sql } = database;
+  await sql`
+    insert into purchase_watch_internal.stays (customer, purchase, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight, found_late)
+    values (1, ${purchase.id}, now(), now(), 0, 0, 6, 2, 'se', 'well', false, false)`;
+  let erased: ReturnType<typeof eraseIt> | undefined;
+  await sql.begin(async (tx) => {
+    await tx`delete from purchase_watch_internal.stays`;
+    expect(await eraseIt(100)).toBeNull();
+    erased = eraseIt(20_000);
+    await delay(300);
+    await tx`select from purchase_watch.purchases for key share`;
+  });
+  expect(await erased).not.toBeNull();
 });
 
 test('one that is gone already is not waited for', async () => {

@@ -247,7 +247,7 @@ test('a recount finds an hour and a day whose sums are wrong, and the statements
   await sql`update purchase_watch_internal.outcome_hour_sums set customers = 3`;
   await sql`delete from purchase_watch_internal.outcome_day_sums`;
   const found = (await recount()).join();
-  expect(found).toMatch(/the sum of the hour of .*, customers: says 3, and its counts add up to 1"/);
+  expect(found).toMatch(/the sum of the hour of .*, paid: says 3, and its counts add up to 1"/);
   expect(found).toMatch(
     /the sum of the day of .*, paid, waited last in 6: says 0, and its counts add up to 1; .*the amount is too large by -/,
   );
