@@ -5,12 +5,13 @@
  */
 import postgres from 'postgres';
 import { AppError } from '../../domain/values/errors.ts';
+import { delay } from '../../runtime/time.ts';
 import type { Queries, Sql } from '../connection/database.ts';
 import { limitLockWaits, migrateBehindReaders, type Trying, type Watch } from './behind-readers.ts';
 import { refuseEncoding } from './encoding.ts';
 import { type MigrationFile, readFolder } from './files.ts';
 import { buildIndexes } from './index-beside-writers.ts';
-import { lockMigrations } from './migration-lock.ts';
+import { createMigrationLock, TRY_AGAIN } from './migration-lock.ts';
 import { refuseForDaemons } from './older-daemons.ts';
 import { compareSchema, readApplied, type SchemaStatus } from './schema.ts';
 
@@ -37,9 +38,12 @@ export async function migrate(
   await refuseEncoding(sql);
   const applied: string[] = [];
   let advice: string | undefined;
-  const applyNext = (): Promise<SchemaStatus> =>
+  const takeLock = createMigrationLock(onStep);
+  /** Null while another start has the lock. */
+  const applyNext = (): Promise<SchemaStatus | null> =>
     migrateBehindReaders(sql, { onStep, signal, patience }, async (tx, watch) => {
-      await lockMigrations(tx, onStep, { signal });
+      signal?.throwIfAborted();
+      if (!(await takeLock(tx))) return null;
       await limitLockWaits(tx);
       const before = await readApplied(tx);
       const status = compareSchema(files, before ?? []);
@@ -56,6 +60,10 @@ export async function migrate(
     });
   for (;;) {
     const status = await applyNext();
+    if (status === null) {
+      await delay(TRY_AGAIN, null, { signal }).catch(() => null);
+      continue;
+    }
     const [file] = status.pending;
     if (file === undefined) return { ...status, applied, advice };
     applied.push(file.name);

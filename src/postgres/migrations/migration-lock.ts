@@ -1,18 +1,19 @@
 /**
  * The advisory lock that starts hold one after the other while they migrate. Every login of the database may take the lock, so
  * a start tries the lock again and again and names its holder: a login that keeps the lock makes the start fail after a while,
- * and never wait in silence.
+ * and never wait in silence. Each try is a transaction of its own: an index that the holder builds beside writers waits for the
+ * end of each transaction that had a snapshot just then.
  */
 
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { delay, monotonic } from '../../runtime/time.ts';
+import { monotonic } from '../../runtime/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { firstRow } from '../connection/rows.ts';
 
 /** The number means nothing; it must never change. */
 const LOCK = 7_236_019_444;
-const TRY_AGAIN: Milliseconds = 200;
+export const TRY_AGAIN: Milliseconds = 200;
 
 /** How long a login that may migrate may keep the lock from a start, since it may be building an index over a large table; and any other login, which has no reason to hold it. */
 const PATIENCE = { own: 3_600_000, others: 60_000 } as const;
@@ -32,35 +33,29 @@ interface Holder {
 }
 
 /**
- * Takes the lock for the rest of the transaction; `onStep` is called with a sentence that names the holder. Throws AppError
- * `conflict` with the holder's process and login after a minute, or after an hour when it is a login that may migrate.
+ * A function that takes the lock for the rest of a transaction, and answers whether it has; otherwise `onStep` is called with a
+ * sentence that names the holder. It throws AppError `conflict` with the holder's process and login once it has tried for a
+ * minute, or for an hour when the holder is a login that may migrate.
  */
-export async function lockMigrations(
-  tx: Queries,
+export function createMigrationLock(
   onStep: (step: string) => void,
-  {
-    own = PATIENCE.own,
-    others = PATIENCE.others,
-    signal,
-  }: { own?: Milliseconds; others?: Milliseconds; signal?: AbortSignal | undefined } = {},
-): Promise<void> {
-  const began = monotonic();
+  { own = PATIENCE.own, others = PATIENCE.others }: { own?: Milliseconds; others?: Milliseconds } = {},
+): (tx: Queries) => Promise<boolean> {
+  let began: Milliseconds | null = null;
   let named: string | null = null;
-  for (;;) {
-    signal?.throwIfAborted();
+  return async (tx) => {
+    const since: Milliseconds = began ?? monotonic();
     const [row] = await tx<[{ taken: boolean }]>`select pg_try_advisory_xact_lock(${LOCK}) as taken`;
-    if (row.taken) return;
-    const holder = await findHolder(tx);
-    if (holder !== null) {
-      const words = `session ${holder.pid} of login "${holder.login}" (${holder.application || 'without a name'})`;
-      if (words !== named) onStep(`waiting for ${words}, which holds the lock of migrations: another start may be migrating it`);
-      named = words;
-      const limit = holder.isOwn ? own : others;
-      if (monotonic() - began > limit) throw keptBy(words, holder.pid, limit);
-    }
-    await releaseSnapshot(tx);
-    await delay(TRY_AGAIN);
-  }
+    const holder = row.taken ? null : await findHolder(tx);
+    began = row.taken ? null : since;
+    if (holder === null) return row.taken;
+    const words = `session ${holder.pid} of login "${holder.login}" (${holder.application || 'without a name'})`;
+    if (words !== named) onStep(`waiting for ${words}, which holds the lock of migrations: another start may be migrating it`);
+    named = words;
+    const limit = holder.isOwn ? own : others;
+    if (monotonic() - since > limit) throw keptBy(words, holder.pid, limit);
+    return false;
+  };
 }
 
 /** The session that holds the lock; null when the lock was released meanwhile. */

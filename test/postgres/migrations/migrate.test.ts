@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { connect } from '../../../src/postgres/connection/database.ts';
 import { migrate } from '../../../src/postgres/migrations/migrate.ts';
-import { lockMigrations } from '../../../src/postgres/migrations/migration-lock.ts';
+import { createMigrationLock } from '../../../src/postgres/migrations/migration-lock.ts';
 import { schemaStatus } from '../../../src/postgres/migrations/schema.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 
@@ -195,7 +195,10 @@ test('whoever holds the lock of migrations is named, and does not keep a start w
   const holder = connect(holderUrl, { max: 1, name: 'holder' });
   const own = connect(url, { max: 1 });
   const steps: string[] = [];
-  const take = (others: number) => sql.begin((tx) => lockMigrations(tx, (step) => steps.push(step), { own: 60_000, others }));
+  const take = async (others: number) => {
+    const takeLock = createMigrationLock((step) => steps.push(step), { own: 60_000, others });
+    while (!(await sql.begin(takeLock)));
+  };
   try {
     const [{ pid }] = await holder<[{ pid: number }]>`select pg_backend_pid() as pid, pg_advisory_lock(7236019444)`;
     const error = await take(100).catch((cause: unknown) => cause);

@@ -1,8 +1,10 @@
 /** Programs and schemas of different ages: who works with which, and what is refused. */
+
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { connect } from '../../../src/postgres/connection/database.ts';
 import { migrate } from '../../../src/postgres/migrations/migrate.ts';
@@ -158,10 +160,16 @@ test('an index is built beside an open writer, which is named and waits for noth
   const migrated = migrate(database.sql, folder, (step) => steps.push(step));
   await expect.poll(() => steps.join('\n')).toContain(`waiting, and holding up nothing: session ${pid} of login`);
   // Another start waits for the lock of migrations, and the index not for that start.
-  const other = connect(database.url);
+  const other = connect(database.url, { name: 'other' });
   const others: string[] = [];
   const waiting = migrate(other, folder, (step) => others.push(step));
   await expect.poll(() => others.join()).toContain('holds the lock of migrations');
+  // No try of that start lasts, because the index waits for the end of each transaction that had a snapshot when it looked.
+  await delay(1_000);
+  const [{ oldest }] = await database.sql<[{ oldest: number | null }]>`
+    select max(extract(epoch from clock_timestamp() - xact_start))::float8 as oldest
+    from pg_stat_activity where application_name = 'purchase-watch other'`;
+  expect(oldest ?? 0).toBeLessThan(0.9);
   // The writer and others write on while the index waits.
   await database.sql`update carts set price = 2 where id = 5`;
   goOn.resolve();
