@@ -142,10 +142,10 @@ async function holdSchemaLock(databaseUrl: string): Promise<void> {
 async function untilSomebodyWaits(databaseUrl: string): Promise<void> {
   const sql = connect(databaseUrl, { max: 1 });
   cleanUp.push(() => sql.end({ timeout: 0 }));
-  // For the lock of migrations it is tried again and again.
+  // For the lock of migrations it is tried again and again, each time in a transaction of its own.
   const waiting = () => sql`
     select from pg_stat_activity where datname = current_database() and (wait_event_type = 'Lock'
-      or application_name in ('purchase-watch migrate', 'purchase-watch command') and state = 'idle in transaction')`;
+      or application_name in ('purchase-watch migrate', 'purchase-watch command') and (state = 'idle in transaction' or state = 'idle' and query = 'commit'))`;
   await expect.poll(async () => (await waiting()).length).toBe(1);
 }
 
