@@ -9,6 +9,9 @@ import type { World } from './world.ts';
 /** How often it is noted whether any daemon could ask the service. */
 const WATCHED_EVERY = 1_000;
 
+/** The schema file that makes the column for the announcement of a purchase at risk. */
+const AT_RISK = 17;
+
 /** What the model knows of a world. */
 export function factsOf(world: World): Facts {
   const { acts } = world.plan;
@@ -17,6 +20,8 @@ export function factsOf(world: World): Facts {
     limits: LIMITS,
     blur: acts.some(({ does }) => does === 'steps a clock') ? Number.POSITIVE_INFINITY : 100 + 2 * slowest,
     excuses: world.excuses,
+    // Announced before it, a stay is announced once more after it: the older version would not have announced it at all.
+    losesRisks: acts.some((act) => act.does === 'upgrades' && act.from < AT_RISK),
     truth: (purchaseId) => world.outside.truth(purchaseId),
   };
 }

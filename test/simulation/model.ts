@@ -46,6 +46,8 @@ export interface Facts {
   /** By how much a moment that the product writes may be off: what messages need through the network; infinite where a clock steps, as the product moves times then. */
   readonly blur: number;
   readonly excuses: readonly Excuse[];
+  /** Whether the database is taken back to a schema that does not know which stays were announced as at risk. */
+  readonly losesRisks: boolean;
   readonly truth: (purchaseId: string) => Truth | null;
 }
 
@@ -224,7 +226,7 @@ export class Model {
   /** At risk is who is stuck, once for each stay, and only while the purchase is still there. */
   #risk(heard: Heard, { timestamp, data }: Event): string[] {
     const faults: string[] = [];
-    if (heard.isAtRisk) faults.push('it is at risk for the second time of one stay');
+    if (heard.isAtRisk && !this.#facts.losesRisks) faults.push('it is at risk for the second time of one stay');
     heard.isAtRisk = true;
     if (heard.stuckSince === null) faults.push('it is at risk, and not stuck');
     if (number(data.state) !== heard.state) faults.push(`it is at risk in ${number(data.state)}, and was seen in ${heard.state}`);
