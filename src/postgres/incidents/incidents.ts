@@ -135,7 +135,7 @@ const savingIncidents = (sql: Queries, incidents: readonly Incident[], events: r
 /**
  * Writes incidents as they are now, the events about them, and what was learned from stays, all or nothing; false when this
  * replica does not hold the judge's lease under this epoch any more. One statement: a connection that is lost leaves no alert
- * half written, and no stay is counted twice. `stuck`: stays of which people are alerted one by one; `takenOver`: the row ids of such
+ * half written, and no stay is counted twice. `stuck`: stays, of which people are alerted one by one of those that became stuck; `takenOver`: the row ids of such
  * alerts that an incident takes over.
  */
 export async function saveVerdicts(

@@ -5,10 +5,15 @@
 import { openAside, type Queries, type Sql } from '../connection/database.ts';
 import type { Watch } from './behind-readers.ts';
 import type { BuiltIndex } from './files.ts';
-import { releaseSnapshot } from './migration-lock.ts';
 
 /** The transaction, and the session that looks who is in the way. */
 const SESSIONS = 2;
+
+/**
+ * The last statement by the extended protocol keeps its snapshot until the transaction's next statement. An index that is built
+ * beside writers would wait for that snapshot, and the transaction for the index.
+ */
+const releaseSnapshot = (tx: Queries) => tx.unsafe('select 1');
 
 /** Runs the statements of a file on a session of its own. What an earlier try built is kept, and what it left half built is removed first. */
 export async function buildIndexes(

@@ -18,12 +18,6 @@ export const TRY_AGAIN: Milliseconds = 200;
 /** How long a login that may migrate may keep the lock from a start, since it may be building an index over a large table; and any other login, which has no reason to hold it. */
 const PATIENCE = { own: 3_600_000, others: 60_000 } as const;
 
-/**
- * The last statement by the extended protocol keeps its snapshot until the transaction's next statement. An index that is built
- * beside writers would wait for that snapshot, and the transaction for the index.
- */
-export const releaseSnapshot = (tx: Queries) => tx.unsafe('select 1');
-
 interface Holder {
   readonly pid: number;
   readonly login: string;

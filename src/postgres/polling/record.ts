@@ -194,7 +194,7 @@ const updatePurchases = (sql: Queries, batch: readonly Decided[]) => sql`
       ...PURCHASE,
     })}
     join held on held.id = r.shard
-    -- Events carry the reference that memory holds: somebody may have changed the row by SQL.
+    -- An event repeats the reference that the daemon holds in memory. Where a person changed it in the row by SQL, the poll is not recorded.
     where p.reference is not distinct from r.reference and (p.metadata is not null) = r.has_metadata
       and p.id = r.id and p.site || '/' || p.purchase_id = r.purchase and p.revision = r.revision and p.polls = r.polls - 1
     returning p.id, p.site`;

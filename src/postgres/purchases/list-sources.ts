@@ -68,8 +68,9 @@ export interface Found {
 const MOST_LOOKED_AT = 2_000;
 /** How many rows the statement reads of each range at most, where it merges the rows of several ranges. */
 const MOST_OF_EACH = 300;
-/** A part of the filter that so many pass at most is read whole; by amount fewer, for each amount is read from JSON. */
+/** Where a condition of the filter lets at most so many purchases through, all of them are read, and then sorted. */
 const FEW = 3_000;
+/** The same for a condition on the amount. Fewer, because Postgres reads each amount out of JSON. */
 const FEW_BY_AMOUNT = 1_000;
 /** The same of those that ended in some hours, which may be far from the newest: a busy day of a site, some 100 ms. */
 const FEW_ENDED = 12_000;

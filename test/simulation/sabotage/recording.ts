@@ -75,7 +75,8 @@ export const RECORDING: readonly Guard[] = [
   },
   {
     name: 'reference in a recorded change',
-    promise: 'an event carries the reference and metadata that the row has, also when somebody changed them by SQL',
+    promise:
+      'each event carries the reference and the metadata that the purchase has in the database, also after a person changed them there by SQL',
     file: RECORD,
     from: `where p.reference is not distinct from r.reference and (p.metadata is not null) = r.has_metadata
       and p.id = r.id`,
